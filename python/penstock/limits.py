@@ -1,0 +1,26 @@
+"""What one stream may cost; the defaults and their reasons are in the core's `limits.rs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one stream may have of anything. Reaching a limit raises `LimitExceeded`.
+
+    Attributes:
+        frame_bytes: One server-sent event.
+        argument_bytes: The arguments of one tool call.
+        blocks: All blocks of a stream.
+        calls: The tool calls among them.
+        choices: Answers side by side (the request's `n`).
+    """
+
+    frame_bytes: int = 8 << 20
+    argument_bytes: int = 1 << 20
+    blocks: int = 1024
+    calls: int = 128
+    choices: int = 8

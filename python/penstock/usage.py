@@ -1,0 +1,45 @@
+"""Token counts in one convention, whichever the wire uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Usage"]
+
+
+@dataclass
+class Usage:
+    """What an answer cost, in tokens.
+
+    A count that the wire did not give is None: nothing is estimated.
+
+    Attributes:
+        input_tokens: All that the model read, from the cache or not.
+        output_tokens: All that the model wrote, its reasoning included.
+        cache_read_tokens: The part of the input that came from the cache.
+        cache_write_tokens: The part of the input that was written to the cache.
+        reasoning_tokens: The part of the output that was reasoning.
+        raw: The counts as they came.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    raw: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def from_openai_chat(cls, raw: dict[str, Any]) -> Usage:
+        """Reads a chat completion's `usage`, whose input count includes cached tokens."""
+        prompt: dict[str, Any] = raw.get("prompt_tokens_details") or {}
+        completion: dict[str, Any] = raw.get("completion_tokens_details") or {}
+        return cls(
+            input_tokens=raw.get("prompt_tokens"),
+            output_tokens=raw.get("completion_tokens"),
+            cache_read_tokens=prompt.get("cached_tokens"),
+            cache_write_tokens=prompt.get("cache_write_tokens"),
+            reasoning_tokens=completion.get("reasoning_tokens"),
+            raw=raw,
+        )
