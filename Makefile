@@ -101,7 +101,7 @@ bench-python: release-dev ## Measure the package: core, reference, and what else
 .PHONY: lock
 lock: ## Renew requirements/dev.lock after a change of the dependency groups (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-		--no-header --no-emit-index-url --group dev --output-file $(LOCK)
+		--no-header --no-emit-index-url --group build --group lint --group test --output-file $(LOCK)
 
 .PHONY: all
 all: ## What a change has to pass: format, build, lint, test
