@@ -1,0 +1,196 @@
+//! What a chunk says: the one vocabulary that all decoders speak.
+
+use std::borrow::Cow;
+
+/// A delta and where in its chunk it stood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located<'a> {
+    /// The choice that it belongs to.
+    pub choice: u32,
+    /// Which part of the chunk said it.
+    pub origin: Origin,
+    /// What was said.
+    pub delta: Delta<'a>,
+}
+
+/// A place in a chunk: enough to take it out, or to leave everything else out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The position in `choices`.
+    pub choice: usize,
+    /// The field.
+    pub field: Field,
+    /// The position in the field's list, for fields that hold one.
+    pub element: usize,
+}
+
+/// The fields of a chat chunk that say something about blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `delta.role`
+    Role,
+    /// `delta.content`, a string
+    Content,
+    /// `delta.content`, a list
+    ContentPart,
+    /// `delta.refusal`
+    Refusal,
+    /// `delta.reasoning_content`
+    ReasoningContent,
+    /// `delta.reasoning`
+    Reasoning,
+    /// `delta.reasoning_details`
+    ReasoningDetail,
+    /// `delta.thinking_blocks`
+    ThinkingBlock,
+    /// `delta.audio`
+    Audio,
+    /// `delta.images`
+    Image,
+    /// `delta.tool_calls`
+    ToolCall,
+    /// `delta.function_call`
+    FunctionCall,
+    /// a field of delta or choice that goes to the block's extras
+    Extra,
+    /// `finish_reason`
+    FinishReason,
+    /// top-level `usage`
+    Usage,
+    /// any other field at top level
+    Envelope,
+}
+
+/// What a chunk says of one thing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta<'a> {
+    /// A field of the response: the first non-empty value counts.
+    Identity {
+        /// The field's name.
+        name: &'static str,
+        /// Its value.
+        json: Cow<'a, str>,
+    },
+    /// A field of the response: the last value counts.
+    ResponseNote {
+        /// The field's name.
+        name: Cow<'a, str>,
+        /// Its value.
+        json: Cow<'a, str>,
+    },
+    /// More text.
+    Text(Cow<'a, str>),
+    /// More reasoning.
+    Thinking(Cow<'a, str>),
+    /// The signature over the reasoning.
+    Signature(Cow<'a, str>),
+    /// Encrypted or redacted reasoning.
+    ThinkingData(Cow<'a, str>),
+    /// More of a refusal.
+    Refusal(Cow<'a, str>),
+    /// More of a tool call.
+    Call(CallDelta<'a>),
+    /// More of a block that is kept raw, under the wire's name for it.
+    Raw {
+        /// The wire's name.
+        kind: Cow<'a, str>,
+        /// The value.
+        json: Cow<'a, str>,
+        /// Whether each value is a block of its own.
+        whole: bool,
+    },
+    /// A field that goes to the extras of the newest block.
+    Note {
+        /// The field's name.
+        name: Cow<'a, str>,
+        /// Its value.
+        json: Cow<'a, str>,
+        /// Whether a value equal to the last one of its name adds nothing.
+        repeats: bool,
+    },
+    /// The choice is finished; the wire's own word for why.
+    Stop(Cow<'a, str>),
+    /// Token counts.
+    Usage(Cow<'a, str>),
+    /// An error that the upstream reports.
+    Error(Cow<'a, str>),
+    /// The terminator: nothing after it counts.
+    End,
+}
+
+/// What a chunk says of a tool call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallDelta<'a> {
+    /// The wire's index.
+    pub index: Option<u64>,
+    /// The wire's id; never empty.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool's name or a piece of it; never empty.
+    pub name: Option<Cow<'a, str>>,
+    /// A piece of the arguments.
+    pub arguments: Cow<'a, str>,
+    /// Which sort of call it is.
+    pub sort: CallSort,
+    /// Whether the arguments came as JSON instead of as a string.
+    pub arguments_were_json: bool,
+    /// Fields that are kept as they came.
+    pub notes: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+/// The sorts of tool calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallSort {
+    /// A function: its arguments are JSON.
+    #[default]
+    Function,
+    /// A custom tool: its input is free text.
+    Custom,
+    /// The legacy `function_call`, which has neither index nor id.
+    Legacy,
+}
+
+impl Located<'_> {
+    /// The same, not borrowed from its chunk.
+    pub fn into_owned(self) -> Located<'static> {
+        Located { choice: self.choice, origin: self.origin, delta: self.delta.into_owned() }
+    }
+}
+
+fn own(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+impl Delta<'_> {
+    fn into_owned(self) -> Delta<'static> {
+        match self {
+            Self::Identity { name, json } => Delta::Identity { name, json: own(json) },
+            Self::ResponseNote { name, json } => Delta::ResponseNote { name: own(name), json: own(json) },
+            Self::Text(text) => Delta::Text(own(text)),
+            Self::Thinking(text) => Delta::Thinking(own(text)),
+            Self::Signature(text) => Delta::Signature(own(text)),
+            Self::ThinkingData(text) => Delta::ThinkingData(own(text)),
+            Self::Refusal(text) => Delta::Refusal(own(text)),
+            Self::Call(call) => Delta::Call(call.into_owned()),
+            Self::Raw { kind, json, whole } => Delta::Raw { kind: own(kind), json: own(json), whole },
+            Self::Note { name, json, repeats } => Delta::Note { name: own(name), json: own(json), repeats },
+            Self::Stop(word) => Delta::Stop(own(word)),
+            Self::Usage(json) => Delta::Usage(own(json)),
+            Self::Error(json) => Delta::Error(own(json)),
+            Self::End => Delta::End,
+        }
+    }
+}
+
+impl CallDelta<'_> {
+    fn into_owned(self) -> CallDelta<'static> {
+        CallDelta {
+            index: self.index,
+            id: self.id.map(own),
+            name: self.name.map(own),
+            arguments: own(self.arguments),
+            sort: self.sort,
+            arguments_were_json: self.arguments_were_json,
+            notes: self.notes.into_iter().map(|(name, json)| (own(name), own(json))).collect(),
+        }
+    }
+}

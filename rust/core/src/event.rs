@@ -1,0 +1,189 @@
+//! What happened to the blocks: the vocabulary that the machine speaks and every later stage hears.
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Text that the user is meant to see.
+    Text,
+    /// The model's reasoning.
+    Thinking,
+    /// A call of a tool that takes JSON.
+    FunctionCall,
+    /// A call of a tool that takes free text.
+    CustomCall,
+    /// The model's refusal to answer.
+    Refusal,
+    /// Something kept raw, under the wire's own name for it.
+    Unknown,
+}
+
+impl BlockKind {
+    /// Whether the block is a tool call of either sort.
+    pub fn is_call(self) -> bool {
+        match self {
+            Self::FunctionCall | Self::CustomCall => true,
+            Self::Text | Self::Thinking | Self::Refusal | Self::Unknown => false,
+        }
+    }
+}
+
+/// Which part of a block grew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The text of a text, thinking or refusal block.
+    Text,
+    /// The name of a tool.
+    Name,
+    /// The arguments of a tool call.
+    Arguments,
+    /// The signature over a thinking block.
+    Signature,
+    /// Encrypted or redacted reasoning.
+    Data,
+    /// One more JSON value of an unknown block.
+    Raw,
+}
+
+impl Part {
+    /// The part's name, as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Name => "name",
+            Self::Arguments => "arguments",
+            Self::Signature => "signature",
+            Self::Data => "data",
+            Self::Raw => "raw",
+        }
+    }
+}
+
+/// A known deviation, put right or left out, and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quirk {
+    /// A chunk that cannot be read.
+    MalformedChunk,
+    /// A last event without its blank line, whose JSON is whole.
+    UnterminatedEvent,
+    /// A tool call that starts without an index.
+    IndexMissing,
+    /// A tool call that starts without an id.
+    IdMissing,
+    /// A tool's name that continues another.
+    NameInPieces,
+    /// Another name after arguments.
+    NameChanged,
+    /// Arguments that are JSON, not a string.
+    ArgumentsAsObject,
+    /// A second finish of a choice.
+    RepeatedFinish,
+    /// Text after the finish of its choice.
+    LateText,
+    /// A tool call after the finish of its choice.
+    LateToolCall,
+}
+
+impl Quirk {
+    /// The quirk's name, as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MalformedChunk => "malformed_chunk",
+            Self::UnterminatedEvent => "unterminated_event",
+            Self::IndexMissing => "index_missing",
+            Self::IdMissing => "id_missing",
+            Self::NameInPieces => "name_in_pieces",
+            Self::NameChanged => "name_changed",
+            Self::ArgumentsAsObject => "arguments_as_object",
+            Self::RepeatedFinish => "repeated_finish",
+            Self::LateText => "late_text",
+            Self::LateToolCall => "late_tool_call",
+        }
+    }
+}
+
+/// Something that happened. Blocks are named by their number, in the order in which they started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A block began.
+    BlockStarted {
+        /// Its number.
+        block: usize,
+        /// What it is.
+        kind: BlockKind,
+        /// Its id.
+        id: &'a str,
+        /// The tool's name, or the wire's name for an unknown kind.
+        name: &'a str,
+        /// The choice that it belongs to.
+        choice: u32,
+        /// Its ordinal among the calls of its choice.
+        call: usize,
+    },
+    /// A part of a block got longer.
+    BlockGrew {
+        /// The block.
+        block: usize,
+        /// The part.
+        part: Part,
+        /// What was added.
+        text: &'a str,
+    },
+    /// A block was given something that is kept as it came.
+    BlockNoted {
+        /// The block.
+        block: usize,
+        /// The field's name.
+        name: &'a str,
+        /// Its value.
+        json: &'a str,
+    },
+    /// More came for a block that was complete.
+    BlockReopened {
+        /// The block.
+        block: usize,
+    },
+    /// A block has all that the stream had for it so far.
+    BlockCompleted {
+        /// The block.
+        block: usize,
+    },
+    /// The answer as a whole was given a value.
+    ResponseNoted {
+        /// The field's name.
+        name: &'a str,
+        /// Its value.
+        json: &'a str,
+    },
+    /// A choice has its finish reason.
+    ChoiceFinished {
+        /// The choice.
+        choice: u32,
+        /// The reason in penstock's vocabulary.
+        reason: &'a str,
+        /// The wire's own word.
+        native: &'a str,
+    },
+    /// Token counts arrived.
+    UsageReported {
+        /// The object as it came.
+        json: &'a str,
+    },
+    /// The upstream reported an error inside the stream.
+    ErrorReported {
+        /// What it said.
+        json: &'a str,
+    },
+    /// A known deviation was put right or left out.
+    QuirkSeen(Quirk),
+    /// The input is over.
+    StreamEnded {
+        /// Whether it was cut.
+        interrupted: bool,
+    },
+}
+
+/// The next stage: hears events as they happen.
+pub trait Sink {
+    /// Takes one event.
+    fn event(&mut self, event: Event<'_>);
+}

@@ -1,0 +1,27 @@
+//! The core of penstock: the stream of a language model, turned into a sequence of blocks.
+//!
+//! ```text
+//! reads ──sse──▶ frame ──wire──▶ delta ──machine──▶ event ──▶ blocks
+//! ```
+//!
+//! Data flows one way. Every stage is fed, gives what is ready, and is finished: no I/O, no clock, no callbacks into user code.
+#![forbid(unsafe_code)]
+
+mod blocks;
+mod delta;
+mod error;
+mod event;
+mod limits;
+mod machine;
+mod session;
+mod sse;
+pub mod wire;
+
+pub use blocks::{Block, Blocks};
+pub use delta::{CallDelta, CallSort, Delta, Field, Located, Origin};
+pub use error::{Error, ErrorKind, Malformed};
+pub use event::{BlockKind, Event, Part, Quirk, Sink};
+pub use limits::Limits;
+pub use machine::{BlockMachine, Outcome};
+pub use session::{ChunkText, Grain, Mode, Piece, Problem, Session};
+pub use sse::{Frame, SseFramer};

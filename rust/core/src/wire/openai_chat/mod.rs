@@ -1,0 +1,6 @@
+//! `OpenAI` chat completions: `data: {chunk}` events, then `data: [DONE]`.
+
+mod decode;
+mod schema;
+
+pub use decode::{Decoded, TERMINATOR, decode_frame, decode_json, decode_value};

@@ -1,0 +1,193 @@
+//! The shape of a chat chunk, as vendors document it and as providers bend it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::wire::json::{Raw, Str, wire_object};
+
+wire_object! {
+    /// One chunk.
+    Chunk {
+        "id" => id: Raw<'a>,
+        "created" => created: Raw<'a>,
+        "model" => model: Raw<'a>,
+        "choices" => choices: Vec<Choice<'a>>,
+        "usage" => usage: Raw<'a>,
+        "error" => error: Raw<'a>,
+        "x_groq" => x_groq: Raw<'a>,
+    }
+    ignored: "object", "obfuscation"
+}
+
+wire_object! {
+    /// Where one provider puts the usage.
+    Groq {
+        "usage" => usage: Raw<'a>,
+    }
+}
+
+wire_object! {
+    /// One of the answers side by side.
+    Choice {
+        "index" => index: u32,
+        "delta" => delta: Delta<'a>,
+        "finish_reason" => finish_reason: Str<'a>,
+        "logprobs" => logprobs: Raw<'a>,
+    }
+    ignored: "message", "text", "obfuscation"
+}
+
+wire_object! {
+    /// What a chunk adds to a choice.
+    Delta {
+        "role" => role: Raw<'a>,
+        "content" => content: Content<'a>,
+        "refusal" => refusal: Str<'a>,
+        "reasoning_content" => reasoning_content: Str<'a>,
+        "reasoning" => reasoning: Str<'a>,
+        "reasoning_details" => reasoning_details: Vec<ReasoningDetail<'a>>,
+        "thinking_blocks" => thinking_blocks: Vec<ThinkingBlock<'a>>,
+        "tool_calls" => tool_calls: Vec<ToolCall<'a>>,
+        "function_call" => function_call: Function<'a>,
+        "audio" => audio: Raw<'a>,
+        "images" => images: Vec<Raw<'a>>,
+        "annotations" => annotations: Vec<Raw<'a>>,
+    }
+    ignored: "obfuscation"
+}
+
+wire_object! {
+    /// A piece of a tool call.
+    ToolCall {
+        "index" => index: u64,
+        "id" => id: Str<'a>,
+        "type" => kind: Str<'a>,
+        "function" => function: Function<'a>,
+        "custom" => custom: Custom<'a>,
+    }
+}
+
+wire_object! {
+    /// The function of a tool call, or the legacy `function_call`.
+    Function {
+        "name" => name: Str<'a>,
+        "arguments" => arguments: Arguments<'a>,
+    }
+}
+
+wire_object! {
+    /// The custom tool of a tool call.
+    Custom {
+        "name" => name: Str<'a>,
+        "input" => input: Str<'a>,
+    }
+}
+
+wire_object! {
+    /// One element of `reasoning_details`.
+    ReasoningDetail {
+        "type" => kind: Str<'a>,
+        "text" => text: Str<'a>,
+        "summary" => summary: Str<'a>,
+        "signature" => signature: Str<'a>,
+        "data" => data: Str<'a>,
+    }
+}
+
+wire_object! {
+    /// One element of `thinking_blocks`.
+    ThinkingBlock {
+        "type" => kind: Str<'a>,
+        "thinking" => thinking: Str<'a>,
+        "signature" => signature: Str<'a>,
+        "data" => data: Str<'a>,
+    }
+}
+
+wire_object! {
+    /// One element of `content`, where that is a list.
+    ContentPart {
+        "type" => kind: Str<'a>,
+        "text" => text: Str<'a>,
+        "thinking" => thinking: Content<'a>,
+        "refusal" => refusal: Str<'a>,
+    }
+}
+
+/// Text, or a list of parts, which are few and kept raw until somebody reads them.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Raw<'a>>),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or a list of parts")
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Content::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Content::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut parts: S) -> Result<Self::Value, S::Error> {
+        let mut all = Vec::new();
+        while let Some(part) = parts.next_element()? {
+            all.push(part);
+        }
+        Ok(Content::Parts(all))
+    }
+}
+
+/// Arguments: a string by the book, but some send the object itself.
+#[derive(Debug)]
+pub(crate) enum Arguments<'a> {
+    Text(Cow<'a, str>),
+    Json(String),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ArgumentsVisitor)
+    }
+}
+
+struct ArgumentsVisitor;
+
+impl<'de> Visitor<'de> for ArgumentsVisitor {
+    type Value = Arguments<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or an object")
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Arguments::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Arguments::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
+        let value = serde_json::Value::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        Ok(Arguments::Json(value.to_string()))
+    }
+}
