@@ -1,0 +1,9 @@
+"""The engine in plain Python: what the tests hold the Rust core to, and what the benchmarks compare it with.
+
+Importing `penstock` does not import this package, and nothing falls back to it.
+"""
+
+from penstock.reference.session import StreamProcessor
+from penstock.reference.sse import SseFramer
+
+__all__ = ["SseFramer", "StreamProcessor"]

@@ -1,0 +1,386 @@
+"""Deltas to events: every transition of a block.
+
+Rules. (1) A block is open, complete, or reopened; a choice has at most one open block, its current one. (2) A delta for another
+block of the choice completes the current one, so a delta completes at most one block. (3) After the finish of its choice nothing
+grows. (4) This file knows no wire format.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock import events as ev
+from penstock.blocks import StreamState
+from penstock.errors import LimitExceeded, ProtocolError
+from penstock.reference.blocks import Clock, LiveBlock
+from penstock.reference.values import dump
+from penstock.usage import Usage
+
+if TYPE_CHECKING:
+    from penstock.events import BlockType
+    from penstock.limits import Limits
+    from penstock.reference.decode import CallDelta, Chunk, Delta
+
+__all__ = ["BlockMachine", "Choice"]
+
+_FINISH_REASONS = {
+    "eos": "stop",
+    "end_turn": "stop",
+    "max_tokens": "length",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+}
+
+
+class Choice:
+    """One of the answers side by side."""
+
+    __slots__ = (
+        "call_by_id",
+        "call_by_index",
+        "call_count",
+        "current",
+        "is_finished",
+        "newest",
+        "newest_call",
+        "newest_thinking",
+        "number",
+    )
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_finished = False
+        self.current: LiveBlock | None = None  # None also when the last block is complete
+        self.newest: LiveBlock | None = None
+        self.newest_thinking: LiveBlock | None = None
+        self.newest_call: LiveBlock | None = None
+        self.call_by_index: dict[int, LiveBlock] = {}
+        self.call_by_id: dict[str, LiveBlock] = {}
+        self.call_count = 0
+
+    def call_meant_by(self, delta: CallDelta) -> LiveBlock | None:
+        """The call that a delta goes on with; None if it starts a new one. The table of cases is in ARCHITECTURE.md."""
+        if delta.index is not None:
+            known = self.call_by_index.get(delta.index)
+            is_another = known is not None and delta.id and known.wire_id and delta.id != known.wire_id
+            return None if is_another else known
+        if delta.id:
+            return self.call_by_id.get(delta.id)
+        newest = self.newest_call
+        if newest is None or newest.is_legacy != delta.is_legacy:
+            return None
+        return None if delta.name and newest.has_whole_arguments() else newest
+
+
+class BlockMachine:
+    """Keeps the state of one stream; says what happened to its blocks if `wants_events`."""
+
+    def __init__(self, limits: Limits, *, is_strict: bool, wants_events: bool) -> None:
+        self.state = StreamState()
+        self.choices: dict[int, Choice] = {}
+        self.events: list[ev.Event] | None = [] if wants_events else None
+        self.offset = 0  # of the chunk that is being applied
+        self._is_strict = is_strict
+        self._limits = limits
+        self._clock = Clock()
+        self._ids: set[str] = set()
+        self._id_numbers: dict[str, int] = {}
+        self._call_count = 0
+
+    def begin(self) -> None:
+        """A chunk, or the next piece of one, begins."""
+        self.state.just_completed = None
+        self._clock.now += 1
+
+    def take_envelope(self, chunk: Chunk) -> None:
+        """Takes what a chunk says of the response before it comes to the choices."""
+        for name, value in chunk.notes:
+            if name in ("id", "model", "created"):
+                self._settle(name, value)
+            else:
+                self._note_response(name, value)
+
+    def choice(self, number: int) -> Choice:
+        """The choice of that number, which has now been seen."""
+        choice = self.choices.get(number)
+        if choice is None:
+            if len(self.choices) >= self._limits.choices:
+                raise LimitExceeded("choices", self._limits.choices)
+            choice = self.choices[number] = Choice(number)
+        return choice
+
+    def apply(self, choice: Choice, delta: Delta) -> bool:
+        """Takes one step; False if the delta is to be taken out of the chunk that the policy gets."""
+        kind, value, _ = delta
+        match kind:
+            case "content" | "thinking" | "refusal":
+                return self._say(choice, kind, value)
+            case "tool_call":
+                return self._call(choice, value)
+            case "role":
+                self._settle("role", value)
+            case "note":
+                self._note(choice, *value)
+            case "blank":
+                # Anthropic's chunks have an empty text beside each tool call, which would confuse a policy.
+                return choice.newest is None or choice.newest.type != "tool_call"
+            case "repeat":
+                return not choice.is_finished
+            case "finish":
+                self._finish(choice, value)
+            case "signature" | "data":
+                return self._sign(choice, kind, value)
+            case "audio":
+                return self._keep_raw(choice, "audio", value, is_growing=True)
+            case _:  # "part"
+                return self._keep_raw(choice, *value, is_growing=False)
+        return True
+
+    def completes(self, choice: Choice, delta: Delta) -> bool:
+        """Whether `apply` would complete a block."""
+        kind, value, _ = delta
+        current = choice.current
+        if current is None:
+            return False
+        match kind:
+            case "content" | "thinking" | "refusal":
+                return current.type != kind
+            case "tool_call":
+                return choice.call_meant_by(value) is not current
+            case "signature" | "data":
+                return choice.newest_thinking is None and current.type != "tool_call"
+            case "audio":
+                return current.kind != "audio" or current.type != "unknown"
+            case "part" | "finish":
+                return True
+            case _:  # "role", "note", "blank", "repeat"
+                return False
+
+    def _say(self, choice: Choice, block_type: BlockType, text: str) -> bool:
+        if choice.is_finished:
+            return self._refuse("late_text")
+        block = choice.current
+        if block is None or block.type != block_type:
+            block = self._start(choice, block_type, self._make_id(block_type))
+        self._grow(block, "content", text)
+        self.state.current_block = block.public
+        return True
+
+    def _keep_raw(self, choice: Choice, kind: str, value: Any, *, is_growing: bool) -> bool:
+        if choice.is_finished:
+            return self._refuse("late_text")
+        block = choice.current
+        if not is_growing or block is None or block.type != "unknown" or block.kind != kind:
+            block = self._start(choice, "unknown", self._make_id(kind), kind=kind)
+        block.raw.append(value)
+        self.state.current_block = block.public
+        if self.events is not None:
+            self.events.append(ev.BlockGrew(block.number, "raw", dump(value)))
+        return True
+
+    def _sign(self, choice: Choice, part: str, text: str) -> bool:
+        if choice.is_finished:
+            return self._refuse("late_text")
+        block, current = choice.newest_thinking, choice.current
+        if block is None and current is not None and current.type == "tool_call":
+            self._note_block(current, part, text)
+            return True
+        if block is None:
+            block = self._start(choice, "thinking", self._make_id("thinking"))
+        self._grow(block, part, text)
+        return True
+
+    def _call(self, choice: Choice, delta: CallDelta) -> bool:
+        if choice.is_finished:
+            return self._refuse("late_tool_call")
+        block = choice.call_meant_by(delta)
+        if block is None:
+            block = self._start_call(choice, delta)
+        else:
+            self._return_to(choice, block)
+            if delta.id and not block.wire_id:
+                block.wire_id = delta.id
+                choice.call_by_id[delta.id] = block
+            if delta.name:
+                self._name(block, delta.name)
+        if delta.was_object:
+            self.quirk("arguments_as_object")
+        if delta.arguments:
+            self._grow_arguments(block, delta.arguments)
+        self.state.current_block = block.public
+        for name, value in delta.notes:
+            self._note_block(block, name, value)
+        return True
+
+    def _start_call(self, choice: Choice, delta: CallDelta) -> LiveBlock:
+        if self._call_count >= self._limits.calls:
+            raise LimitExceeded("calls", self._limits.calls)
+        if not delta.is_legacy:
+            # A function_call has neither by design.
+            if delta.index is None:
+                self.quirk("index_missing")
+            if not delta.id:
+                self.quirk("id_missing")
+        ordinal = choice.call_count
+        block_id = delta.id or self._make_id(f"tc_{ordinal if delta.index is None else delta.index}")
+        block = self._start(choice, "tool_call", block_id, name=delta.name, kind=delta.kind, index=ordinal)
+        block.is_legacy = delta.is_legacy
+        block.wire_id = delta.id
+        self._call_count += 1
+        choice.call_count += 1
+        choice.newest_call = block
+        if delta.index is not None:
+            choice.call_by_index[delta.index] = block
+        if delta.id:
+            choice.call_by_id[delta.id] = block
+        return block
+
+    def _name(self, block: LiveBlock, name: str) -> None:
+        known = block.value("name")
+        if name == known:
+            return
+        if known and block.size:
+            self.quirk("name_changed")
+            return
+        if known:
+            self.quirk("name_in_pieces")
+        self._grow(block, "name", name)
+
+    def _grow_arguments(self, block: LiveBlock, text: str) -> None:
+        block.size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        if block.size > self._limits.argument_bytes:
+            raise LimitExceeded("argument_bytes", self._limits.argument_bytes)
+        self._grow(block, "arguments", text)
+
+    def _start(self, choice: Choice, block_type: BlockType, block_id: str, *, name: str = "", kind: str = "", **known: Any) -> LiveBlock:
+        self.complete(choice)
+        number = len(self.state.blocks)
+        if number >= self._limits.blocks:
+            raise LimitExceeded("blocks", self._limits.blocks)
+        block = LiveBlock(number, block_type, kind, self._clock, id=block_id, choice=choice.number, **known)
+        if name:
+            block.grow("name", name)
+        self._ids.add(block_id)
+        self.state.blocks.append(block.public)
+        self.state.current_block = block.public
+        choice.current = choice.newest = block
+        if block_type == "thinking":
+            choice.newest_thinking = block
+        if self.events is not None:
+            shown = kind if block_type == "unknown" else name
+            self.events.append(ev.BlockStarted(number, block_type, block_id, shown, choice.number))
+        return block
+
+    def _return_to(self, choice: Choice, block: LiveBlock) -> None:
+        if choice.current is block:
+            return
+        self.complete(choice)
+        block.public.is_complete = False
+        choice.current = block
+        if self.events is not None:
+            self.events.append(ev.BlockReopened(block.number))
+
+    def _grow(self, block: LiveBlock, name: str, text: str) -> None:
+        block.grow(name, text)
+        if self.events is not None:
+            part: Any = "text" if name == "content" else name
+            self.events.append(ev.BlockGrew(block.number, part, text))
+
+    def complete(self, choice: Choice) -> None:
+        """Completes the choice's current block, if it has one."""
+        block = choice.current
+        if block is None:
+            return
+        choice.current = None
+        block.public.is_complete = True
+        self.state.just_completed = block.public
+        if self.events is not None:
+            self.events.append(ev.BlockCompleted(block.number))
+
+    def _finish(self, choice: Choice, native: str) -> None:
+        if choice.is_finished:
+            self.quirk("repeated_finish")
+            return
+        self.complete(choice)
+        choice.is_finished = True
+        state = self.state
+        reason = _FINISH_REASONS.get(native, native)
+        state.finish_reasons[choice.number] = reason
+        if choice.number == 0:
+            state.finish_reason = reason
+            state.native_finish_reason = native
+        if all(each.is_finished or each.newest is None for each in self.choices.values()):
+            state.current_block = None
+        if self.events is not None:
+            self.events.append(ev.ChoiceFinished(choice.number, reason, native))
+
+    def _note(self, choice: Choice, name: str, value: Any) -> None:
+        if choice.newest is None:
+            self._note_response(name, value)
+        else:
+            self._note_block(choice.newest, name, value)
+
+    def _note_block(self, block: LiveBlock, name: str, value: Any) -> None:
+        block.extras.setdefault(name, []).append(value)
+        if self.events is not None:
+            self.events.append(ev.BlockNoted(block.number, name, dump(value)))
+
+    def _settle(self, name: str, value: Any) -> None:
+        """Of these values of the answer, the first that is not empty counts."""
+        state = self.state
+        if name == "created":
+            if value and name not in state.extras:
+                self._note_response(name, value)
+        elif value and not getattr(state, name):
+            setattr(state, name, value)
+            if self.events is not None:
+                self.events.append(ev.ResponseNoted(name, dump(value)))
+
+    def _note_response(self, name: str, value: Any) -> None:
+        self.state.extras[name] = value
+        if self.events is not None:
+            self.events.append(ev.ResponseNoted(name, dump(value)))
+
+    def take_report(self, chunk: Chunk) -> None:
+        """Takes what a chunk says at its end: usage and error."""
+        if chunk.usage is not None:
+            self.state.usage = Usage.from_openai_chat(chunk.usage)
+            if self.events is not None:
+                self.events.append(ev.UsageReported(dump(chunk.usage)))
+        if chunk.error is not None:
+            self.state.error = chunk.error
+            if self.events is not None:
+                self.events.append(ev.ErrorReported(dump(chunk.error)))
+
+    def end(self, *, is_done: bool) -> None:
+        """The input is over; `is_done` if it said so itself."""
+        is_finished = bool(self.choices) and self.has_finished()
+        self.state.just_completed = None
+        self.state.interrupted = not (is_finished or (is_done and self.state.error is None))
+        if self.events is not None:
+            self.events.append(ev.StreamEnded(self.state.interrupted))
+
+    def has_finished(self) -> bool:
+        """Whether every choice that was seen has finished."""
+        return all(choice.is_finished for choice in self.choices.values())
+
+    def quirk(self, name: str) -> None:
+        """Counts a deviation, or makes it an error in strict mode."""
+        if self._is_strict:
+            raise ProtocolError(name, self.offset)
+        self.state.quirks[name] = self.state.quirks.get(name, 0) + 1
+        if self.events is not None:
+            self.events.append(ev.QuirkSeen(name))
+
+    def _refuse(self, quirk: str) -> bool:
+        self.quirk(quirk)
+        return False
+
+    def _make_id(self, base: str) -> str:
+        """`base`, or `base_1`, `base_2` … where it is taken."""
+        made, number = base, self._id_numbers.get(base, 0)
+        while made in self._ids:
+            number += 1
+            made = f"{base}_{number}"
+        self._id_numbers[base] = number
+        return made

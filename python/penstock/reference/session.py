@@ -1,0 +1,251 @@
+"""The stages joined, for one stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from penstock.errors import PenstockError, ProtocolError, ReentrancyError, StreamClosed
+from penstock.limits import Limits
+from penstock.reference.decode import Chunk, Decoder
+from penstock.reference.machine import BlockMachine
+from penstock.reference.sse import Frame, SseFramer
+from penstock.reference.values import Malformed, load, plain
+from penstock.reference.views import empty_chunk, only, without
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from penstock.blocks import StreamState
+    from penstock.events import Event
+    from penstock.reference.views import Places
+
+__all__ = ["StreamProcessor"]
+
+# A chunk as the policy may get it, and what it says; None stands for `[DONE]`.
+_Step: TypeAlias = tuple[Any, Chunk | None]
+
+_DONE: _Step = (None, None)
+
+
+class StreamProcessor:
+    """Reads one stream and keeps its state; see "The engines" in ARCHITECTURE.md."""
+
+    def __init__(
+        self,
+        emit: Literal["chunks", "events", "nothing"] = "chunks",
+        *,
+        strict: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        if emit not in ("chunks", "events", "nothing"):
+            msg = f"emit must be 'chunks', 'events' or 'nothing', not {emit!r}"
+            raise ValueError(msg)
+        limits = limits or Limits()
+        self._gives_chunks = emit == "chunks"
+        self._is_strict = strict
+        self._framer = SseFramer(limits.frame_bytes)
+        self._machine = BlockMachine(limits, is_strict=strict, wants_events=emit == "events")
+        self._object_decoder = Decoder(plain)
+        # A policy may change the chunks that it gets, so what the state keeps of them must be a copy.
+        self._json_decoder = self._object_decoder if self._gives_chunks else Decoder(lambda value: value)
+        self._problems: list[ProtocolError] = []
+        self._item_count = 0
+        self._is_done = False
+        self._is_over = False
+        self._is_busy = False
+
+    @property
+    def state(self) -> StreamState:
+        """What is known of the stream so far: one object for the engine's whole life."""
+        return self._machine.state
+
+    def feed(self, item: Any) -> Iterable[Any]:
+        """Takes a read of SSE bytes, a chunk as JSON text, or a chunk as an object."""
+        self._check_is_free()
+        if isinstance(item, (bytes, bytearray, memoryview)):
+            steps = self._read(self._framer.frames(bytes(item)))
+        elif isinstance(item, (str, dict)) or (hasattr(item, "__dict__") and not callable(item)):
+            steps = self._take(item)
+        else:
+            msg = f"expected bytes, JSON text, a dict or a model, not {type(item).__name__}"
+            raise TypeError(msg)
+        return self._run(steps)
+
+    def finish(self) -> Iterable[Any]:
+        """Takes the end of the input."""
+        self._check_is_free()
+        return self._run(self._end())
+
+    def take_problems(self) -> list[ProtocolError]:
+        """The malformed chunks that were skipped since the last call."""
+        problems, self._problems = self._problems, []
+        return problems
+
+    def _check_is_free(self) -> None:
+        if self._is_over:
+            msg = "the stream is over"
+            raise StreamClosed(msg)
+        if self._is_busy:
+            msg = "take all chunks of the last feed before the next one"
+            raise ReentrancyError(msg)
+
+    def _run(self, steps: Iterator[_Step]) -> Iterable[Any]:
+        if self._gives_chunks:
+            self._is_busy = True
+            return self._give_chunks(steps)
+        try:
+            for _, said in steps:
+                self._apply(said)
+        except PenstockError:
+            self._is_over = True
+            raise
+        return self._take_events()
+
+    def _give_chunks(self, steps: Iterator[_Step]) -> Iterator[Any]:
+        try:
+            for chunk, said in steps:
+                for piece in self._done() if said is None else self._pieces(chunk, said):
+                    yield piece
+                    self.state.just_completed = None
+        except PenstockError:
+            self._is_over = True
+            raise
+        self._is_busy = False
+
+    def _apply(self, said: Chunk | None) -> None:
+        if said is None:
+            for _ in self._done():
+                pass
+            return
+        machine = self._machine
+        machine.begin()
+        machine.take_envelope(said)
+        for number, deltas in said.choices:
+            choice = machine.choice(number)
+            for delta in deltas:
+                machine.apply(choice, delta)
+        machine.take_report(said)
+
+    def _pieces(self, chunk: Any, said: Chunk) -> Iterator[Any]:
+        """Applies a chunk, in as many pieces as it completes blocks; gives each piece when it has been applied."""
+        machine = self._machine
+        machine.begin()
+        machine.take_envelope(said)
+        kept: Places = {}
+        gone: Places = {}
+        is_split = False
+        for position, (number, deltas) in enumerate(said.choices):
+            choice = machine.choice(number)
+            if not deltas:
+                kept[position] = []
+            for delta in deltas:
+                if machine.state.just_completed is not None and machine.completes(choice, delta):
+                    yield only(chunk, kept, is_last=False)
+                    is_split = True
+                    kept = {}
+                    machine.begin()
+                places = kept if machine.apply(choice, delta) else gone
+                places.setdefault(position, []).append(delta[2])
+        machine.take_report(said)
+        if is_split:
+            yield only(chunk, kept, is_last=True)
+        else:
+            yield without(chunk, gone) if gone else chunk
+
+    def _done(self) -> Iterator[Any]:
+        """Completes every open block; gives a chunk that says nothing for each."""
+        machine = self._machine
+        machine.begin()
+        if machine.state.error is not None and not machine.has_finished():
+            # The upstream broke off: what is open is not whole, whatever it says after that.
+            return
+        open_choices = [choice for choice in machine.choices.values() if choice.current is not None]
+        for choice in open_choices:
+            machine.begin()
+            machine.complete(choice)
+            if choice is open_choices[-1]:
+                machine.state.current_block = None
+            yield empty_chunk(machine.state, choice.number)
+
+    def _take_events(self) -> list[Event]:
+        events = self._machine.events
+        if not events:
+            return []
+        self._machine.events = []
+        return events
+
+    def _read(self, frames: Iterable[Frame]) -> Iterator[_Step]:
+        for frame in frames:
+            if self._is_done:
+                return
+            self._machine.offset = frame.offset
+            if frame.data and (step := self._take_error(frame.data) if frame.type == b"error" else self._take_text(frame.data)):
+                yield step
+            if frame.error is not None:
+                yield self._take_error(frame.error)
+
+    def _take(self, item: Any) -> Iterator[_Step]:
+        if self._is_done:
+            return
+        self._machine.offset = self._item_count
+        self._item_count += 1
+        step = self._take_text(item) if isinstance(item, str) else self._decode(item, self._object_decoder)
+        if step:
+            yield step
+
+    def _take_text(self, text: bytes | str) -> _Step | None:
+        if text.strip() in (b"[DONE]", "[DONE]"):
+            self._is_done = True
+            return _DONE
+        try:
+            chunk = load(text)
+        except Malformed as problem:
+            self._skip(problem)
+            return None
+        return self._decode(chunk, self._json_decoder)
+
+    def _decode(self, chunk: Any, decoder: Decoder) -> _Step | None:
+        try:
+            return chunk, decoder.decode(chunk)
+        except Malformed as problem:
+            self._skip(problem)
+        except RecursionError:
+            self._skip(Malformed("wrong_shape", "nested too deeply"))
+        return None
+
+    def _take_error(self, text: bytes) -> _Step:
+        """An error that the event stream reports by its own means; it need not be JSON."""
+        try:
+            said = load(text)
+        except Malformed:
+            said = text.decode(errors="replace")
+        chunk = said if isinstance(said, dict) and "error" in said else {"error": said}
+        return chunk, Chunk([], [], None, plain(chunk["error"]))
+
+    def _skip(self, problem: Malformed) -> None:
+        error = ProtocolError(problem.kind, self._machine.offset, problem.detail)
+        if self._is_strict:
+            raise error
+        self._problems.append(error)
+        self._machine.quirk("malformed_chunk")
+
+    def _end(self) -> Iterator[_Step]:
+        frame = None if self._is_done else self._framer.finish_frame()
+        if frame is not None and _is_whole(frame):
+            self._machine.offset = frame.offset
+            self._machine.quirk("unterminated_event")
+            yield from self._read([frame])
+        self._is_over = True
+        self._machine.end(is_done=self._is_done)
+
+
+def _is_whole(frame: Frame) -> bool:
+    """Whether an event that was cut short of its blank line has all its JSON."""
+    text = frame.data or frame.error or b""
+    if text.strip() == b"[DONE]":
+        return True
+    try:
+        load(text)
+    except Malformed:
+        return False
+    return True

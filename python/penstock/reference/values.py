@@ -1,0 +1,71 @@
+"""JSON values: as text, and as the dicts, lists and models that callers have."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import Any
+
+__all__ = ["Malformed", "dump", "fields_of", "load", "plain"]
+
+
+class Malformed(Exception):
+    """A chunk cannot be read: `kind` is `invalid_utf8`, `invalid_json` or `wrong_shape`."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(kind, detail)
+        self.kind = kind
+        self.detail = detail
+
+
+def _refuse_constant(name: str) -> Any:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+# One decoder for all: json.loads builds a new one on each call that has an option.
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
+def load(text: bytes | str) -> Any:
+    """Reads JSON. A name that comes twice in an object is not noticed: the last one counts."""
+    try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        value = _decode(text)
+        if "\\ud" in text or "\\uD" in text:
+            # Half a surrogate pair is no character; a str that has one cannot be written out again.
+            _encode(value).encode()
+    except UnicodeDecodeError as error:
+        raise Malformed("invalid_utf8", error.reason) from error
+    except (ValueError, RecursionError) as error:
+        raise Malformed("invalid_json", getattr(error, "msg", None) or str(error)) from error
+    return value
+
+
+def dump(value: Any) -> str:
+    """Compact JSON text."""
+    return _encode(value)
+
+
+def fields_of(value: Any, what: str) -> dict[str, Any]:
+    """The fields of a dict or of a model, whose declared and extra fields count alike. Not a copy: only to be read."""
+    if isinstance(value, dict):
+        return value
+    own: dict[str, Any] | None = getattr(value, "__dict__", None)
+    if own is None or callable(value):
+        raise Malformed("wrong_shape", f"{what} is not an object")
+    extra: dict[str, Any] | None = getattr(value, "__pydantic_extra__", None)
+    return {**own, **extra} if extra else own
+
+
+def plain(value: Any) -> Any:
+    """A copy of `value` in which there are only JSON's own types."""
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return {name: plain(each) for name, each in fields_of(value, "a value").items()}
