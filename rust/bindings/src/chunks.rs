@@ -1,0 +1,236 @@
+//! Views of a chunk: what a policy gets where a chunk is split or something is left out of it.
+//!
+//! The caller's object is never altered: what changes is copied along the path to it, dicts and models alike.
+
+use penstock_core::{Field, Origin, Piece};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// Where a field is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Delta,
+    DeltaList,
+    Choice,
+    Chunk,
+    /// Not one field: stays in every piece.
+    Anywhere,
+}
+
+/// All fields that a piece either has or has not.
+const FIELDS: [Field; 15] = [
+    Field::Role,
+    Field::Content,
+    Field::ContentPart,
+    Field::Refusal,
+    Field::ReasoningContent,
+    Field::Reasoning,
+    Field::ReasoningDetail,
+    Field::ThinkingBlock,
+    Field::Audio,
+    Field::Image,
+    Field::ToolCall,
+    Field::FunctionCall,
+    Field::Extra,
+    Field::FinishReason,
+    Field::Usage,
+];
+
+fn place(field: Field) -> (Place, &'static str) {
+    match field {
+        Field::Role => (Place::Delta, "role"),
+        Field::Content => (Place::Delta, "content"),
+        Field::ContentPart => (Place::DeltaList, "content"),
+        Field::Refusal => (Place::Delta, "refusal"),
+        Field::ReasoningContent => (Place::Delta, "reasoning_content"),
+        Field::Reasoning => (Place::Delta, "reasoning"),
+        Field::ReasoningDetail => (Place::DeltaList, "reasoning_details"),
+        Field::ThinkingBlock => (Place::DeltaList, "thinking_blocks"),
+        Field::Audio => (Place::Delta, "audio"),
+        Field::Image => (Place::DeltaList, "images"),
+        Field::ToolCall => (Place::DeltaList, "tool_calls"),
+        Field::FunctionCall => (Place::Delta, "function_call"),
+        Field::Extra => (Place::Choice, "logprobs"),
+        Field::FinishReason => (Place::Choice, "finish_reason"),
+        Field::Usage => (Place::Chunk, "usage"),
+        Field::Envelope => (Place::Anywhere, ""),
+    }
+}
+
+/// The chunk as it belongs to one piece.
+pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
+    if piece.is_partial { select(chunk, piece.kept) } else { without(chunk, piece.dropped) }
+}
+
+/// A chunk that says nothing, for a completion that no chunk of the wire brought.
+pub(crate) fn closing<'py>(state: &Bound<'py, PyAny>, choice: u32) -> PyResult<Bound<'py, PyAny>> {
+    let py = state.py();
+    let silent = PyDict::new(py);
+    silent.set_item("index", choice)?;
+    silent.set_item("delta", PyDict::new(py))?;
+    silent.set_item("finish_reason", py.None())?;
+    let extras = state.getattr(intern!(py, "extras"))?.cast_into::<PyDict>()?;
+    let chunk = PyDict::new(py);
+    chunk.set_item("id", state.getattr(intern!(py, "id"))?)?;
+    chunk.set_item("object", "chat.completion.chunk")?;
+    chunk.set_item("created", extras.get_item("created")?)?;
+    chunk.set_item("model", state.getattr(intern!(py, "model"))?)?;
+    chunk.set_item("choices", PyList::new(py, [silent])?)?;
+    Ok(chunk.into_any())
+}
+
+/// A chunk for an error that the wire did not put into one.
+pub(crate) fn failure<'py>(state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let chunk = PyDict::new(state.py());
+    chunk.set_item("error", state.getattr(intern!(state.py(), "error"))?)?;
+    Ok(chunk.into_any())
+}
+
+/// Everything but what was left out.
+fn without<'py>(chunk: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+    let view = copy(chunk)?;
+    let choices = list(&get(chunk, "choices")?)?;
+    let copies = PyList::empty(chunk.py());
+    for (position, choice) in choices.iter().enumerate() {
+        let own: Vec<Origin> = dropped.iter().filter(|origin| origin.choice == position).copied().collect();
+        let copied = if own.is_empty() { choice } else { choice_without(&choice, &own)? };
+        copies.append(copied)?;
+    }
+    set(&view, "choices", copies.into_any())?;
+    Ok(view)
+}
+
+fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+    let view = copy(choice)?;
+    let delta = copy(&get(choice, "delta")?)?;
+    for origin in dropped {
+        match place(origin.field) {
+            (Place::Delta, name) => remove(&delta, name)?,
+            (Place::DeltaList, name) => {
+                let gone: Vec<usize> = dropped.iter().filter(|o| o.field == origin.field).map(|o| o.element).collect();
+                let elements = list(&get(&delta, name)?)?;
+                if elements.len() == gone.len() {
+                    remove(&delta, name)?;
+                } else if elements.len() > gone.len() {
+                    set(&delta, name, elements_where(&get(choice, "delta")?, name, |at| !gone.contains(&at))?)?;
+                }
+            }
+            (Place::Choice | Place::Chunk | Place::Anywhere, _) => {}
+        }
+    }
+    set(&view, "delta", delta)?;
+    Ok(view)
+}
+
+/// Nothing but what belongs to the piece.
+fn select<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+    let view = copy(chunk)?;
+    let copies = PyList::empty(chunk.py());
+    for (position, choice) in list(&get(chunk, "choices")?)?.iter().enumerate() {
+        let own: Vec<Origin> =
+            kept.iter().filter(|origin| origin.choice == position && is_of_choice(origin.field)).copied().collect();
+        if !own.is_empty() {
+            copies.append(choice_with(&choice, &own)?)?;
+        }
+    }
+    set(&view, "choices", copies.into_any())?;
+    if !kept.iter().any(|origin| origin.field == Field::Usage) {
+        clear(&view, "usage")?;
+    }
+    Ok(view)
+}
+
+fn is_of_choice(field: Field) -> bool {
+    match place(field).0 {
+        Place::Delta | Place::DeltaList | Place::Choice => true,
+        Place::Chunk | Place::Anywhere => false,
+    }
+}
+
+fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+    let view = copy(choice)?;
+    let original = get(choice, "delta")?;
+    let delta = copy(&original)?;
+    for field in FIELDS {
+        let elements: Vec<usize> = kept.iter().filter(|o| o.field == field).map(|o| o.element).collect();
+        match place(field) {
+            (Place::Delta | Place::DeltaList, name) if elements.is_empty() => {
+                // `content` is either a string or a list: the other reading of it does not take it away.
+                let is_other = name == "content" && kept.iter().any(|origin| place(origin.field).1 == name);
+                if !is_other {
+                    remove(&delta, name)?;
+                }
+            }
+            (Place::DeltaList, name) => set(&delta, name, elements_where(&original, name, |at| elements.contains(&at))?)?,
+            (Place::Choice, name) if elements.is_empty() => clear(&view, name)?,
+            (Place::Delta | Place::Choice | Place::Chunk | Place::Anywhere, _) => {}
+        }
+    }
+    set(&view, "delta", delta)?;
+    Ok(view)
+}
+
+fn elements_where<'py>(
+    delta: &Bound<'py, PyAny>,
+    name: &str,
+    keep: impl Fn(usize) -> bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let kept = PyList::empty(delta.py());
+    for (at, element) in list(&get(delta, name)?)?.iter().enumerate() {
+        if keep(at) {
+            kept.append(element)?;
+        }
+    }
+    Ok(kept.into_any())
+}
+
+fn list<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    if value.is_none() {
+        return Ok(PyList::empty(value.py()));
+    }
+    match value.cast::<PyList>() {
+        Ok(list) => Ok(list.clone()),
+        Err(_) => value.try_iter()?.collect::<PyResult<Vec<_>>>().and_then(|all| PyList::new(value.py(), all)),
+    }
+}
+
+fn copy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match object.cast::<PyDict>() {
+        Ok(dict) => Ok(dict.copy()?.into_any()),
+        Err(_) => object.py().import(intern!(object.py(), "copy"))?.call_method1(intern!(object.py(), "copy"), (object,)),
+    }
+}
+
+fn get<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let found = match object.cast::<PyDict>() {
+        Ok(dict) => dict.get_item(name)?,
+        Err(_) => object.getattr_opt(name)?,
+    };
+    Ok(found.unwrap_or_else(|| object.py().None().into_bound(object.py())))
+}
+
+fn set<'py>(object: &Bound<'py, PyAny>, name: &str, value: Bound<'py, PyAny>) -> PyResult<()> {
+    match object.cast::<PyDict>() {
+        Ok(dict) => dict.set_item(name, value),
+        Err(_) => object.setattr(name, value),
+    }
+}
+
+/// Takes a field away.
+fn remove(object: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+    match object.cast::<PyDict>() {
+        Ok(dict) if dict.contains(name)? => dict.del_item(name),
+        Ok(_) => Ok(()),
+        Err(_) if object.hasattr(name)? => object.delattr(name),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Makes a field that must stay say nothing.
+fn clear(object: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+    if get(object, name)?.is_none() {
+        return Ok(());
+    }
+    set(object, name, object.py().None().into_bound(object.py()))
+}

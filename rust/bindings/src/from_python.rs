@@ -1,0 +1,180 @@
+//! Python objects as serde sees them, so that one schema reads a chunk whichever way it comes.
+//!
+//! Dicts and other mappings, lists, scalars; of any other object its attributes, declared and extra fields of pydantic models alike.
+
+use std::fmt;
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+/// A Python object to be read.
+pub(crate) struct Value<'a, 'py>(pub(crate) &'a Bound<'py, PyAny>);
+
+/// Why an object cannot be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable(String);
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl de::Error for Unreadable {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+
+    /// Without the value that was found, which is content.
+    fn invalid_type(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self(format!("invalid type, expected {expected}"))
+    }
+
+    fn invalid_value(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self(format!("invalid value, expected {expected}"))
+    }
+}
+
+impl From<PyErr> for Unreadable {
+    fn from(error: PyErr) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl<'py> Value<'_, 'py> {
+    fn visit_text<'de, V: Visitor<'de>>(text: &Bound<'py, PyString>, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_str(text.to_str()?)
+    }
+
+    fn visit_number<'de, V: Visitor<'de>>(number: &Bound<'py, PyInt>, visitor: V) -> Result<V::Value, Unreadable> {
+        match number.extract::<i64>() {
+            Ok(number) => visitor.visit_i64(number),
+            Err(_) => visitor.visit_u64(number.extract()?),
+        }
+    }
+
+    /// Dicts as they are; of other objects their attributes.
+    fn visit_members<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Unreadable> {
+        let object = self.0;
+        let py = object.py();
+        if let Ok(dict) = object.cast::<PyDict>() {
+            return visitor.visit_map(Members::of(dict, None));
+        }
+        if let Some(attributes) = object.getattr_opt(intern!(py, "__dict__"))? {
+            let attributes = attributes.cast_into::<PyDict>().map_err(PyErr::from)?;
+            let extra = object.getattr_opt(intern!(py, "__pydantic_extra__"))?;
+            let extra = extra.and_then(|extra| extra.cast_into::<PyDict>().ok());
+            return visitor.visit_map(Members::of(&attributes, extra));
+        }
+        if let Ok(mapping) = object.cast::<PyMapping>() {
+            let dict = PyDict::new(py);
+            dict.update(mapping)?;
+            return visitor.visit_map(Members::of(&dict, None));
+        }
+        // Nothing that JSON has a word for: kept as what it says of itself.
+        Self::visit_text(&object.str()?, visitor)
+    }
+}
+
+impl<'de> Deserializer<'de> for Value<'_, '_> {
+    type Error = Unreadable;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        let object = self.0;
+        if let Ok(text) = object.cast::<PyString>() {
+            Self::visit_text(text, visitor)
+        } else if object.is_none() {
+            visitor.visit_unit()
+        } else if let Ok(flag) = object.cast::<PyBool>() {
+            visitor.visit_bool(flag.is_true())
+        } else if let Ok(number) = object.cast::<PyInt>() {
+            Self::visit_number(number, visitor)
+        } else if let Ok(number) = object.cast::<PyFloat>() {
+            visitor.visit_f64(number.value())
+        } else if let Ok(list) = object.cast::<PyList>() {
+            visitor.visit_seq(Elements(list.iter()))
+        } else if let Ok(tuple) = object.cast::<PyTuple>() {
+            visitor.visit_seq(Elements(tuple.iter()))
+        } else {
+            self.visit_members(visitor)
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        if self.0.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct enum identifier
+    }
+}
+
+/// The elements of a list or tuple.
+struct Elements<I>(I);
+
+impl<'de, 'py, I: Iterator<Item = Bound<'py, PyAny>>> SeqAccess<'de> for Elements<I> {
+    type Error = Unreadable;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Self::Error> {
+        self.0.next().map(|element| seed.deserialize(Value(&element))).transpose()
+    }
+}
+
+/// The members of a dict, then those of a second one.
+struct Members<'py> {
+    members: pyo3::types::iter::BoundDictIterator<'py>,
+    then: Option<Bound<'py, PyDict>>,
+    value: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> Members<'py> {
+    fn of(dict: &Bound<'py, PyDict>, then: Option<Bound<'py, PyDict>>) -> Self {
+        Self { members: dict.iter(), then, value: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for Members<'_> {
+    type Error = Unreadable;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
+        loop {
+            for (name, value) in self.members.by_ref() {
+                // A field that is None says nothing, as one that is null or absent.
+                if !value.is_none() {
+                    self.value = Some(value);
+                    return seed.deserialize(Value(&name)).map(Some);
+                }
+            }
+            match self.then.take() {
+                Some(dict) => self.members = dict.iter(),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Self::Error> {
+        let value = self.value.take().ok_or_else(|| Unreadable("a value was asked for before its name".into()))?;
+        seed.deserialize(Value(&value))
+    }
+}

@@ -1,0 +1,251 @@
+//! The processor: one stream, its session and its Python state.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard};
+
+use penstock_core::{ChunkText, Error, Grain, Limits, Mode, Piece, Session, Sink};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+
+use crate::chunks;
+use crate::errors::{busy, problem, stream_error};
+use crate::from_python::Value;
+use crate::state::{State, StateWriter};
+use crate::to_python::parse;
+
+/// What `feed` gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Emit {
+    Chunks,
+    Events,
+    Nothing,
+}
+
+impl Emit {
+    fn from_name(name: &str) -> PyResult<Self> {
+        match name {
+            "chunks" => Ok(Self::Chunks),
+            "events" => Ok(Self::Events),
+            "nothing" => Ok(Self::Nothing),
+            _ => {
+                Err(PyValueError::new_err(format!("emit must be \"chunks\", \"events\" or \"nothing\", not {name:?}")))
+            }
+        }
+    }
+}
+
+/// Reads one stream of chat chunks into blocks.
+#[pyclass(frozen, module = "penstock._core", subclass)]
+pub(crate) struct StreamProcessor {
+    inner: Mutex<Inner>,
+    state: Py<PyAny>,
+    emit: Emit,
+}
+
+struct Inner {
+    session: Session,
+    state: State,
+    /// Chunks that were fed and not yet worked on.
+    waiting: VecDeque<Py<PyAny>>,
+    /// The chunk that is worked on, for the pieces of it.
+    chunk: Option<Py<PyAny>>,
+    is_finishing: bool,
+}
+
+#[pymethods]
+impl StreamProcessor {
+    #[new]
+    #[pyo3(signature = (*, emit = "chunks", strict = false, limits = None))]
+    fn new(py: Python<'_>, emit: &str, strict: bool, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let emit = Emit::from_name(emit)?;
+        let mode = if strict { Mode::Strict } else { Mode::Lenient };
+        let grain = if emit == Emit::Chunks { Grain::Completion } else { Grain::Chunk };
+        let session = Session::new(mode, grain, limits.map_or(Ok(Limits::default()), read_limits)?);
+        let inner = Inner {
+            session,
+            state: State::new(py)?,
+            waiting: VecDeque::new(),
+            chunk: None,
+            is_finishing: false,
+        };
+        let state = inner.state.object.clone_ref(py);
+        Ok(Self { inner: Mutex::new(inner), state, emit })
+    }
+
+    /// What is known of the stream so far.
+    #[getter]
+    fn state(&self, py: Python<'_>) -> Py<PyAny> {
+        self.state.clone_ref(py)
+    }
+
+    /// Takes a read of bytes, a chunk as JSON text, or a chunk as an object.
+    fn feed<'py>(slf: &Bound<'py, Self>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let this = slf.get();
+        let mut inner = this.lock()?;
+        inner.accept(item)?;
+        this.emitted(slf, inner)
+    }
+
+    /// The input is over.
+    fn finish<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let this = slf.get();
+        let mut inner = this.lock()?;
+        inner.is_finishing = true;
+        this.emitted(slf, inner)
+    }
+
+    /// The malformed chunks that were skipped since the last call.
+    fn take_problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let problems = self.lock()?.session.take_problems();
+        PyList::new(py, problems.into_iter().map(|found| problem(py, found)))
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// Goes on by one chunk.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.lock()?.next_chunk(py)
+    }
+}
+
+impl StreamProcessor {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        self.inner.try_lock().map_err(|_| busy())
+    }
+
+    /// Chunks are given one by one by the processor itself, as an iterator; everything else at once.
+    fn emitted<'py>(&self, slf: &Bound<'py, Self>, mut inner: MutexGuard<'_, Inner>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if self.emit == Emit::Chunks {
+            return Ok(slf.clone().into_any());
+        }
+        let events = PyList::empty(py);
+        inner.run(py, (self.emit == Emit::Events).then_some(&events))?;
+        Ok(events.into_any())
+    }
+}
+
+impl Inner {
+    fn accept(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
+        if is_read(item) {
+            return read_bytes(item, |bytes| self.session.feed(bytes));
+        }
+        let is_chunk = item.is_instance_of::<PyString>()
+            || item.is_instance_of::<PyDict>()
+            || item.hasattr(intern!(item.py(), "choices"))?;
+        if !is_chunk {
+            let kind = item.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "expected bytes of server-sent events, or a chat chunk as JSON text, dict or model object, not {kind}"
+            )));
+        }
+        self.waiting.push_back(item.clone().unbind());
+        Ok(())
+    }
+
+    /// Takes everything that was fed.
+    fn run<'py>(&mut self, py: Python<'py>, events: Option<&Bound<'py, PyList>>) -> PyResult<()> {
+        self.state.begin_chunk(py)?;
+        let Self { session, state, waiting, .. } = self;
+        let mut writer = StateWriter::new(py, state, events);
+        while let Some(item) = waiting.pop_front() {
+            feed_chunk(session, item.bind(py), &mut writer)?;
+        }
+        while session.next_piece(&mut writer).map_err(stream_error)?.is_some() {}
+        if self.is_finishing {
+            while session.finish(&mut writer).map_err(stream_error)?.is_some() {}
+        }
+        writer.finish()
+    }
+
+    /// Takes the next piece, and gives the chunk that belongs to it.
+    fn next_chunk<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.state.begin_chunk(py)?;
+        let state_object = self.state.object.clone_ref(py);
+        loop {
+            let mut writer = StateWriter::new(py, &mut self.state, None);
+            let mut piece = self.session.next_piece(&mut writer).map_err(stream_error)?;
+            if piece.is_none() && self.waiting.is_empty() && self.is_finishing {
+                piece = self.session.finish(&mut writer).map_err(stream_error)?;
+            }
+            if let Some(piece) = piece {
+                let chunk = chunk_of(state_object.bind(py), &piece, &mut self.chunk)?;
+                writer.finish()?;
+                return Ok(Some(chunk));
+            }
+            let Some(item) = self.waiting.pop_front() else {
+                writer.finish()?;
+                return Ok(None);
+            };
+            let item = item.into_bound(py);
+            if let Some(piece) = feed_chunk(&mut self.session, &item, &mut writer)? {
+                self.chunk = Some(item.clone().unbind());
+                let chunk = chunk_of(state_object.bind(py), &piece, &mut self.chunk)?;
+                writer.finish()?;
+                return Ok(Some(chunk));
+            }
+        }
+    }
+}
+
+fn feed_chunk<'a>(
+    session: &'a mut Session,
+    item: &'a Bound<'_, PyAny>,
+    sink: &mut impl Sink,
+) -> PyResult<Option<Piece<'a>>> {
+    let fed: Result<_, Error> = match item.cast::<PyString>() {
+        Ok(text) => session.feed_json(text.to_str()?, sink),
+        Err(_) => session.feed_value(Value(item), sink),
+    };
+    fed.map_err(stream_error)
+}
+
+fn chunk_of<'py>(
+    state: &Bound<'py, PyAny>,
+    piece: &Piece<'_>,
+    chunk: &mut Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = state.py();
+    match piece.chunk {
+        ChunkText::Json(text) => *chunk = Some(parse(py, text)?.unbind()),
+        ChunkText::Value | ChunkText::Same => {}
+        ChunkText::Failure => return chunks::failure(state),
+        ChunkText::Closing(choice) => return chunks::closing(state, choice),
+    }
+    let whole = chunk.as_ref().map_or_else(|| py.None(), |chunk| chunk.clone_ref(py)).into_bound(py);
+    if piece.is_partial || !piece.dropped.is_empty() { chunks::view(&whole, piece) } else { Ok(whole) }
+}
+
+fn is_read(item: &Bound<'_, PyAny>) -> bool {
+    item.is_instance_of::<PyBytes>() || item.is_instance_of::<PyByteArray>() || PyBuffer::<u8>::get(item).is_ok()
+}
+
+/// Lends out the bytes of a bytes-like object.
+pub(crate) fn read_bytes(item: &Bound<'_, PyAny>, take: impl FnOnce(&[u8])) -> PyResult<()> {
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        take(bytes.as_bytes());
+        return Ok(());
+    }
+    let buffer = PyBuffer::<u8>::get(item).map_err(|_| {
+        let kind = item.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        PyTypeError::new_err(format!("expected a bytes-like object, not {kind}"))
+    })?;
+    take(&buffer.to_vec(item.py())?);
+    Ok(())
+}
+
+fn read_limits(limits: &Bound<'_, PyAny>) -> PyResult<Limits> {
+    let limit = |name: &str| limits.getattr(name)?.extract::<usize>();
+    Ok(Limits {
+        frame_bytes: limit("frame_bytes")?,
+        argument_bytes: limit("argument_bytes")?,
+        blocks: limit("blocks")?,
+        calls: limit("calls")?,
+        choices: limit("choices")?,
+    })
+}
