@@ -18,8 +18,9 @@ __all__ = ["CallDelta", "Chunk", "Decoder", "Delta", "Path"]
 Path: TypeAlias = tuple[str | int, ...]
 
 # A plain tuple of kind, value and path, because there is one for each token. By kind, the value is:
-#   role, content, thinking, refusal, signature, data, finish: the text, never empty
-#   audio: the JSON value         part: (kind, JSON value)         tool_call: a CallDelta         note: (name, JSON value)
+#   role, content, thinking, refusal, signature, data, finish: the text
+#   audio: the JSON value         part: (kind, JSON value)         tool_call: a CallDelta
+#   note, extra: (name, JSON value); an extra that comes again unchanged says nothing
 #   blank: None, for `content: ""`         repeat: None, for a field that says again what another one has said
 Delta: TypeAlias = tuple[str, Any, Path]
 
@@ -31,15 +32,16 @@ class CallDelta(NamedTuple):
     id: str
     name: str
     arguments: str
+    was_object: bool
     kind: str
     is_legacy: bool
-    was_object: bool
     notes: list[tuple[str, Any]]
 
 
 class Chunk(NamedTuple):
     """What a chunk says: of the response, of each choice (its number and deltas), and at the end."""
 
+    envelope: list[tuple[str, Any]]
     notes: list[tuple[str, Any]]
     choices: list[tuple[int, list[Delta]]]
     usage: dict[str, Any] | None
@@ -47,31 +49,20 @@ class Chunk(NamedTuple):
 
 
 _CONTENT: Path = ("delta", "content")
-# Padding against the guessing of lengths, and what every chunk of this format says of itself.
-_UNSAID = frozenset({"obfuscation", "object"})
-_CHOICE_FIELDS = frozenset({"index", "delta", "finish_reason", "obfuscation"})
+_ENVELOPE = ("id", "model", "created")
+_CHUNK_FIELDS = frozenset({*_ENVELOPE, "object", "choices", "usage", "error", "x_groq", "obfuscation"})
+_CHOICE_FIELDS = frozenset({"index", "delta", "finish_reason", "logprobs", "obfuscation"})
 # Beside a delta, these say again what it says, or all that was said so far.
 _CHOICE_FIELDS_BESIDE_DELTA = _CHOICE_FIELDS | {"message", "text"}
 _CALL_FIELDS = frozenset({"index", "id", "type", "function", "custom", "obfuscation"})
 _FUNCTION_FIELDS = frozenset({"name", "arguments", "obfuscation"})
-_CUSTOM_FIELDS = frozenset({"name", "input", "obfuscation"})
-# By field and by the type of its elements: which kinds of delta they hold, under which name.
-_STRUCTURED_THINKING: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {
-    "thinking_blocks": {
-        "thinking": (("thinking", "thinking"), ("signature", "signature")),
-        "redacted_thinking": (("data", "data"),),
-    },
-    "reasoning_details": {
-        "reasoning.text": (("thinking", "text"), ("signature", "signature")),
-        "reasoning.summary": (("thinking", "summary"),),
-        "reasoning.encrypted": (("data", "data"),),
-    },
-}
+# By the type of a detail: the name under which it has its text.
+_DETAIL_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary", "reasoning.encrypted": ""}
 _PLAIN_THINKING = ("reasoning_content", "reasoning")
-_THINKING_FIELDS = frozenset({*_STRUCTURED_THINKING, *_PLAIN_THINKING})
+_THINKING_FIELDS = frozenset({"thinking_blocks", "reasoning_details", *_PLAIN_THINKING})
 _RARE_FIELDS = frozenset({"refusal", "audio", "images"})
 _CALLING_FIELDS = frozenset({"tool_calls", "function_call"})
-_DELTA_FIELDS = _THINKING_FIELDS | _RARE_FIELDS | _CALLING_FIELDS | {"role", "content", "obfuscation"}
+_DELTA_FIELDS = _THINKING_FIELDS | _RARE_FIELDS | _CALLING_FIELDS | {"role", "content", "annotations", "obfuscation"}
 
 
 class Decoder:
@@ -82,25 +73,17 @@ class Decoder:
 
     def decode(self, chunk: Any) -> Chunk:
         """What `chunk` says: a dict, or a model that has the same fields."""
-        notes: list[tuple[str, Any]] = []
-        choices: list[Any] = []
-        usage = error = None
-        for name, value in fields_of(chunk, "the chunk").items():
-            if value is None or name in _UNSAID:
-                continue
-            if name == "choices":
-                choices = _list(value, name)
-            elif name == "usage":
-                usage = self._usage(value)
-            elif name == "error":
-                error = self._keep(value)
-            elif name in ("id", "model") and not isinstance(value, str):
-                raise Malformed("wrong_shape", f"{name} is not a string")
-            else:
-                notes.append((name, self._keep(value)))
-                if name == "x_groq" and usage is None and isinstance(value, dict):
-                    usage = self._usage(value.get("usage"))
-        return Chunk(notes, [self._choice(choice) for choice in choices], usage, error)
+        fields = fields_of(chunk, "the chunk")
+        keep = self._keep
+        envelope = [(name, keep(value)) for name in _ENVELOPE if (value := fields.get(name)) is not None]
+        notes = [(name, keep(value)) for name, value in fields.items() if value is not None and name not in _CHUNK_FIELDS]
+        usage = self._usage(fields.get("usage"))
+        if (groq := fields.get("x_groq")) is not None:
+            notes.append(("x_groq", keep(groq)))
+            if usage is None and isinstance(groq, dict):
+                usage = self._usage(groq.get("usage"))
+        choices = [self._choice(each, position) for position, each in enumerate(_list(fields.get("choices"), "choices"))]
+        return Chunk(envelope, notes, choices, usage, keep(fields.get("error")))
 
     def _usage(self, value: Any) -> dict[str, Any] | None:
         if value is None:
@@ -113,24 +96,24 @@ class Decoder:
                 raise Malformed("wrong_shape", f"{name} is not an object")
         return usage
 
-    def _choice(self, choice: Any) -> tuple[int, list[Delta]]:
+    def _choice(self, choice: Any, position: int) -> tuple[int, list[Delta]]:
         fields = fields_of(choice, "a choice")
         number = _index(fields)
         deltas: list[Delta] = []
-        said = fields.get("delta")
-        if said is None:
-            deltas += self._notes(fields, _CHOICE_FIELDS, ())
-        else:
-            delta = fields_of(said, "delta")
-            self._content(delta, deltas)
-            deltas += self._notes(fields, _CHOICE_FIELDS_BESIDE_DELTA, ())
-            deltas += self._notes(delta, _DELTA_FIELDS, ("delta",))
+        known = _CHOICE_FIELDS
+        if (delta := fields.get("delta")) is not None:
+            self._delta(fields_of(delta, "delta"), deltas)
+            known = _CHOICE_FIELDS_BESIDE_DELTA
+        if (logprobs := fields.get("logprobs")) is not None:
+            deltas.append(("note", ("logprobs", self._keep(logprobs)), ("logprobs",)))
+        for name, value in self._extras(fields, known):
+            deltas.append(("extra", (name, value), (name,)))
         if finish := _text(fields, "finish_reason"):
             deltas.append(("finish", finish, ("finish_reason",)))
-        return number or 0, deltas
+        return position if number is None else number, deltas
 
-    def _content(self, delta: dict[str, Any], out: list[Delta]) -> None:
-        if role := _text(delta, "role"):
+    def _delta(self, delta: dict[str, Any], out: list[Delta]) -> None:
+        if (role := delta.get("role")) is not None:
             out.append(("role", role, ("delta", "role")))
         strange: list[Delta] = []
         if not _THINKING_FIELDS.isdisjoint(delta):
@@ -141,7 +124,7 @@ class Decoder:
                 out.append(("content", content, _CONTENT))
         elif content is not None:
             for number, part in enumerate(_list(content, "content")):
-                out += self._part(part, ("delta", "content", number))
+                out.append((*self._part(part), ("delta", "content", number)))
         if not _RARE_FIELDS.isdisjoint(delta):
             self._rare(delta, out)
         if not _CALLING_FIELDS.isdisjoint(delta):
@@ -149,11 +132,15 @@ class Decoder:
         if content == "":
             out.append(("blank", None, _CONTENT))
         out += strange
+        for number, each in enumerate(_list(delta.get("annotations"), "annotations")):
+            out.append(("note", ("annotations", self._keep(each)), ("delta", "annotations", number)))
+        for name, value in self._extras(delta, _DELTA_FIELDS):
+            out.append(("extra", (name, value), ("delta", name)))
 
     def _thinking(self, delta: dict[str, Any], out: list[Delta]) -> list[Delta]:
         """Adds the thinking, of which the first field that has any counts; gives back the details of unknown types."""
-        sources = [self._structured(delta, field) for field in _STRUCTURED_THINKING if delta.get(field) is not None]
-        strange = [each for source in sources for each in source if each[0] == "note"]
+        sources = [_thinking_blocks(delta), self._reasoning_details(delta)]
+        strange = [each for each in sources[1] if each[0] == "note"]
         for field in _PLAIN_THINKING:
             if text := _text(delta, field):
                 sources.append([("thinking", text, ("delta", field))])
@@ -167,38 +154,32 @@ class Decoder:
         out += [("repeat", None, path) for source in speaking[1:] for kind, _, path in source if kind == "thinking"]
         return strange
 
-    def _structured(self, delta: dict[str, Any], field: str) -> list[Delta]:
+    def _reasoning_details(self, delta: dict[str, Any]) -> list[Delta]:
         deltas: list[Delta] = []
-        for number, element in enumerate(_list(delta[field], field)):
-            fields = fields_of(element, f"an element of {field}")
-            path = ("delta", field, number)
-            parts = _STRUCTURED_THINKING[field].get(_text(fields, "type"))
-            if parts is None:
-                deltas.append(("note", (field, self._keep(element)), path))
+        for number, detail in enumerate(_list(delta.get("reasoning_details"), "reasoning_details")):
+            fields = fields_of(detail, "a reasoning detail")
+            path = ("delta", "reasoning_details", number)
+            name = _DETAIL_TEXTS.get(_text(fields, "type"))
+            if name is None:
+                deltas.append(("note", ("reasoning_details", self._keep(detail)), path))
                 continue
-            for kind, name in parts:
-                if text := _text(fields, name):
-                    deltas.append((kind, text, path))
+            said = ("thinking", _text(fields, name)), ("signature", _text(fields, "signature")), ("data", _text(fields, "data"))
+            deltas += [(kind, text, path) for kind, text in said if text]
         return deltas
 
-    def _part(self, part: Any, path: Path) -> Iterator[Delta]:
-        """One element of a `content` that is a list."""
-        fields = fields_of(part, "a content part")
-        kind = _text(fields, "type")
-        if kind == "thinking":
-            text = fields.get("thinking")
-            if isinstance(text, list):
-                text = "".join(_text(fields_of(each, "a thinking part"), "text") for each in text)
-            elif text is not None:
-                text = _text(fields, "thinking")
-        elif kind in ("text", "refusal"):
-            text = _text(fields, kind)
-            kind = "content" if kind == "text" else kind
-        else:
-            yield "part", (kind or "unknown", self._keep(part)), path
-            return
-        if text:
-            yield kind, text, path
+    def _part(self, part: Any) -> tuple[str, Any]:
+        """Kind and value of one element of a `content` that is a list; what cannot be read otherwise is kept raw."""
+        try:
+            fields = fields_of(part, "a content part")
+            kind = _text(fields, "type")
+        except Malformed:
+            return "part", ("part", self._keep(part))
+        value = fields.get("text" if kind == "text" else kind)
+        if kind == "thinking" and isinstance(value, list):
+            value = _joined(value)
+        if kind in ("text", "thinking", "refusal") and isinstance(value, str):
+            return "content" if kind == "text" else kind, value
+        return "part", (kind or "part", self._keep(part))
 
     def _rare(self, delta: dict[str, Any], out: list[Delta]) -> None:
         if refusal := _text(delta, "refusal"):
@@ -212,39 +193,47 @@ class Decoder:
         for number, call in enumerate(_list(delta.get("tool_calls"), "tool_calls")):
             yield "tool_call", self._call(fields_of(call, "a tool call")), ("delta", "tool_calls", number)
         if (legacy := delta.get("function_call")) is not None:
-            call = self._call({"function": legacy}, is_legacy=True)
+            function = fields_of(legacy, "function_call")
+            notes = self._extras(function, _FUNCTION_FIELDS)
+            call = CallDelta(None, "", *_function(function, "arguments"), "function", is_legacy=True, notes=notes)
             yield "tool_call", call, ("delta", "function_call")
 
-    def _call(self, fields: dict[str, Any], *, is_legacy: bool = False) -> CallDelta:
-        is_custom = fields.get("custom") is not None or _text(fields, "type") == "custom"
-        body, argument, known = ("custom", "input", _CUSTOM_FIELDS) if is_custom else ("function", "arguments", _FUNCTION_FIELDS)
-        said = fields.get(body)
-        function = {} if said is None else fields_of(said, body)
-        arguments = function.get(argument)
-        was_object = not isinstance(arguments, (str, type(None)))
-        notes = [value for _, value, _ in self._notes(fields, _CALL_FIELDS, ())]
-        notes += [value for _, value, _ in self._notes(function, known, ())]
-        return CallDelta(
-            index=_index(fields),
-            id=_text(fields, "id"),
-            name=_text(function, "name"),
-            arguments=dump(plain(arguments)) if was_object else arguments or "",
-            kind="custom" if is_custom else "function",
-            is_legacy=is_legacy,
-            was_object=was_object,
-            notes=notes,
-        )
+    def _call(self, fields: dict[str, Any]) -> CallDelta:
+        kind = "custom" if _text(fields, "type") == "custom" else "function"
+        said, name = fields.get("function"), "arguments"
+        if (custom := fields.get("custom")) is not None:
+            kind, said, name = "custom", custom, "input"
+        function = {} if said is None else fields_of(said, kind)
+        notes = self._extras(fields, _CALL_FIELDS)
+        return CallDelta(_index(fields), _text(fields, "id"), *_function(function, name), kind, is_legacy=False, notes=notes)
 
-    def _notes(self, fields: dict[str, Any], known: frozenset[str], prefix: Path) -> Iterator[Delta]:
+    def _extras(self, fields: dict[str, Any], known: frozenset[str]) -> list[tuple[str, Any]]:
         """What came in fields that have no place in the block model."""
-        for name, value in fields.items():
-            if value is None or name in known:
-                continue
-            if name == "annotations":
-                for number, each in enumerate(_list(value, name)):
-                    yield "note", (name, self._keep(each)), (*prefix, name, number)
-            else:
-                yield "note", (name, self._keep(value)), (*prefix, name)
+        return [(name, self._keep(value)) for name, value in fields.items() if value is not None and name not in known]
+
+
+def _thinking_blocks(delta: dict[str, Any]) -> list[Delta]:
+    deltas: list[Delta] = []
+    for number, block in enumerate(_list(delta.get("thinking_blocks"), "thinking_blocks")):
+        fields = fields_of(block, "a thinking block")
+        for kind in ("thinking", "signature", "data"):
+            if text := _text(fields, kind):
+                deltas.append((kind, text, ("delta", "thinking_blocks", number)))
+    return deltas
+
+
+def _joined(parts: list[Any]) -> str | None:
+    """The text of parts that are all text."""
+    texts = [fields_of(each, "a thinking part").get("text") for each in parts]
+    return "".join(texts) if all(isinstance(text, str) for text in texts) else None
+
+
+def _function(fields: dict[str, Any], name: str) -> tuple[str, str, bool]:
+    """The name, the arguments, and whether these came as an object; the free text of a custom tool never does."""
+    arguments = fields.get(name)
+    if name == "input" or arguments is None or isinstance(arguments, str):
+        return _text(fields, "name"), _text(fields, name), False
+    return _text(fields, "name"), dump(plain(fields_of(arguments, name))), True
 
 
 def _text(fields: dict[str, Any], name: str) -> str:

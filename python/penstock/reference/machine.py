@@ -44,6 +44,7 @@ class Choice:
         "newest",
         "newest_call",
         "newest_thinking",
+        "noted",
         "number",
     )
 
@@ -57,6 +58,7 @@ class Choice:
         self.call_by_index: dict[int, LiveBlock] = {}
         self.call_by_id: dict[str, LiveBlock] = {}
         self.call_count = 0
+        self.noted: dict[str, Any] = {}  # the last extras of the newest block, to tell repetitions
 
     def call_meant_by(self, delta: CallDelta) -> LiveBlock | None:
         """The call that a delta goes on with; None if it starts a new one. The table of cases is in ARCHITECTURE.md."""
@@ -84,7 +86,8 @@ class BlockMachine:
         self._limits = limits
         self._clock = Clock()
         self._ids: set[str] = set()
-        self._id_numbers: dict[str, int] = {}
+        self._id_counts: dict[str, int] = {}
+        self._settled: set[str] = set()
         self._call_count = 0
 
     def begin(self) -> None:
@@ -94,17 +97,17 @@ class BlockMachine:
 
     def take_envelope(self, chunk: Chunk) -> None:
         """Takes what a chunk says of the response before it comes to the choices."""
-        for name, value in chunk.notes:
-            if name in ("id", "model", "created"):
+        for name, value in chunk.envelope:
+            if name not in self._settled:
                 self._settle(name, value)
-            else:
-                self._note_response(name, value)
+        for name, value in chunk.notes:
+            self._note_response(name, value)
 
     def choice(self, number: int) -> Choice:
         """The choice of that number, which has now been seen."""
         choice = self.choices.get(number)
         if choice is None:
-            if len(self.choices) >= self._limits.choices:
+            if max(len(self.choices), number) >= self._limits.choices:
                 raise LimitExceeded("choices", self._limits.choices)
             choice = self.choices[number] = Choice(number)
         return choice
@@ -118,9 +121,10 @@ class BlockMachine:
             case "tool_call":
                 return self._call(choice, value)
             case "role":
-                self._settle("role", value)
-            case "note":
-                self._note(choice, *value)
+                if "role" not in self._settled:
+                    self._settle("role", value)
+            case "note" | "extra":
+                self._note(choice, *value, is_extra=kind == "extra")
             case "blank":
                 # Anthropic's chunks have an empty text beside each tool call, which would confuse a policy.
                 return choice.newest is None or choice.newest.type != "tool_call"
@@ -144,7 +148,7 @@ class BlockMachine:
             return False
         match kind:
             case "content" | "thinking" | "refusal":
-                return current.type != kind
+                return bool(value) and current.type != kind
             case "tool_call":
                 return choice.call_meant_by(value) is not current
             case "signature" | "data":
@@ -153,10 +157,12 @@ class BlockMachine:
                 return current.kind != "audio" or current.type != "unknown"
             case "part" | "finish":
                 return True
-            case _:  # "role", "note", "blank", "repeat"
+            case _:  # "role", "note", "extra", "blank", "repeat"
                 return False
 
     def _say(self, choice: Choice, block_type: BlockType, text: str) -> bool:
+        if not text:
+            return True
         if choice.is_finished:
             return self._refuse("late_text")
         block = choice.current
@@ -193,6 +199,8 @@ class BlockMachine:
     def _call(self, choice: Choice, delta: CallDelta) -> bool:
         if choice.is_finished:
             return self._refuse("late_tool_call")
+        if delta.was_object:
+            self.quirk("arguments_as_object")
         block = choice.call_meant_by(delta)
         if block is None:
             block = self._start_call(choice, delta)
@@ -203,8 +211,6 @@ class BlockMachine:
                 choice.call_by_id[delta.id] = block
             if delta.name:
                 self._name(block, delta.name)
-        if delta.was_object:
-            self.quirk("arguments_as_object")
         if delta.arguments:
             self._grow_arguments(block, delta.arguments)
         self.state.current_block = block.public
@@ -222,7 +228,7 @@ class BlockMachine:
             if not delta.id:
                 self.quirk("id_missing")
         ordinal = choice.call_count
-        block_id = delta.id or self._make_id(f"tc_{ordinal if delta.index is None else delta.index}")
+        block_id = delta.id or self._make_call_id(ordinal if delta.index is None else delta.index)
         block = self._start(choice, "tool_call", block_id, name=delta.name, kind=delta.kind, index=ordinal)
         block.is_legacy = delta.is_legacy
         block.wire_id = delta.id
@@ -253,10 +259,10 @@ class BlockMachine:
         self._grow(block, "arguments", text)
 
     def _start(self, choice: Choice, block_type: BlockType, block_id: str, *, name: str = "", kind: str = "", **known: Any) -> LiveBlock:
-        self.complete(choice)
         number = len(self.state.blocks)
         if number >= self._limits.blocks:
             raise LimitExceeded("blocks", self._limits.blocks)
+        self.complete(choice)
         block = LiveBlock(number, block_type, kind, self._clock, id=block_id, choice=choice.number, **known)
         if name:
             block.grow("name", name)
@@ -264,6 +270,7 @@ class BlockMachine:
         self.state.blocks.append(block.public)
         self.state.current_block = block.public
         choice.current = choice.newest = block
+        choice.noted.clear()
         if block_type == "thinking":
             choice.newest_thinking = block
         if self.events is not None:
@@ -314,11 +321,15 @@ class BlockMachine:
         if self.events is not None:
             self.events.append(ev.ChoiceFinished(choice.number, reason, native))
 
-    def _note(self, choice: Choice, name: str, value: Any) -> None:
+    def _note(self, choice: Choice, name: str, value: Any, *, is_extra: bool) -> None:
         if choice.newest is None:
             self._note_response(name, value)
-        else:
-            self._note_block(choice.newest, name, value)
+            return
+        if is_extra:
+            if name in choice.noted and choice.noted[name] == value:
+                return
+            choice.noted[name] = value
+        self._note_block(choice.newest, name, value)
 
     def _note_block(self, block: LiveBlock, name: str, value: Any) -> None:
         block.extras.setdefault(name, []).append(value)
@@ -327,17 +338,21 @@ class BlockMachine:
 
     def _settle(self, name: str, value: Any) -> None:
         """Of these values of the answer, the first that is not empty counts."""
-        state = self.state
-        if name == "created":
-            if value and name not in state.extras:
-                self._note_response(name, value)
-        elif value and not getattr(state, name):
-            setattr(state, name, value)
-            if self.events is not None:
-                self.events.append(ev.ResponseNoted(name, dump(value)))
+        if not value:
+            return
+        self._settled.add(name)
+        if isinstance(value, str) and name != "created":
+            setattr(self.state, name, value)
+        else:
+            self.state.extras[name] = value
+        if self.events is not None:
+            self.events.append(ev.ResponseNoted(name, dump(value)))
 
     def _note_response(self, name: str, value: Any) -> None:
-        self.state.extras[name] = value
+        extras = self.state.extras
+        if name in extras and extras[name] == value:
+            return
+        extras[name] = value
         if self.events is not None:
             self.events.append(ev.ResponseNoted(name, dump(value)))
 
@@ -376,11 +391,16 @@ class BlockMachine:
         self.quirk(quirk)
         return False
 
-    def _make_id(self, base: str) -> str:
-        """`base`, or `base_1`, `base_2` … where it is taken."""
-        made, number = base, self._id_numbers.get(base, 0)
+    def _make_id(self, family: str) -> str:
+        """`content`, `content_1`, `content_2` …"""
+        count = self._id_counts.get(family, 0)
+        self._id_counts[family] = count + 1
+        return f"{family}_{count}" if count else family
+
+    def _make_call_id(self, number: int) -> str:
+        stem = made = f"tc_{number}"
+        suffix = 0
         while made in self._ids:
-            number += 1
-            made = f"{base}_{number}"
-        self._id_numbers[base] = number
+            suffix += 1
+            made = f"{stem}_{suffix}"
         return made

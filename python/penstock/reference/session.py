@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from penstock.errors import PenstockError, ProtocolError, ReentrancyError, StreamClosed
+from penstock.errors import PenstockError, ProtocolError, StreamClosed
 from penstock.limits import Limits
 from penstock.reference.decode import Chunk, Decoder
 from penstock.reference.machine import BlockMachine
@@ -52,7 +53,8 @@ class StreamProcessor:
         self._item_count = 0
         self._is_done = False
         self._is_over = False
-        self._is_busy = False
+        self._waiting: deque[Iterator[_Step]] = deque()
+        self._chunks = self._give_chunks()
 
     @property
     def state(self) -> StreamState:
@@ -61,19 +63,18 @@ class StreamProcessor:
 
     def feed(self, item: Any) -> Iterable[Any]:
         """Takes a read of SSE bytes, a chunk as JSON text, or a chunk as an object."""
-        self._check_is_free()
+        if self._is_over:
+            msg = "the stream is over"
+            raise StreamClosed(msg)
         if isinstance(item, (bytes, bytearray, memoryview)):
-            steps = self._read(self._framer.frames(bytes(item)))
-        elif isinstance(item, (str, dict)) or (hasattr(item, "__dict__") and not callable(item)):
-            steps = self._take(item)
-        else:
-            msg = f"expected bytes, JSON text, a dict or a model, not {type(item).__name__}"
-            raise TypeError(msg)
-        return self._run(steps)
+            return self._run(self._read(self._framer.frames(bytes(item))))
+        if isinstance(item, (str, dict)) or hasattr(item, "choices"):
+            return self._run(self._take(item))
+        msg = f"expected bytes of server-sent events, or a chat chunk as JSON text, dict or model, not {type(item).__name__}"
+        raise TypeError(msg)
 
     def finish(self) -> Iterable[Any]:
         """Takes the end of the input."""
-        self._check_is_free()
         return self._run(self._end())
 
     def take_problems(self) -> list[ProtocolError]:
@@ -81,18 +82,10 @@ class StreamProcessor:
         problems, self._problems = self._problems, []
         return problems
 
-    def _check_is_free(self) -> None:
-        if self._is_over:
-            msg = "the stream is over"
-            raise StreamClosed(msg)
-        if self._is_busy:
-            msg = "take all chunks of the last feed before the next one"
-            raise ReentrancyError(msg)
-
     def _run(self, steps: Iterator[_Step]) -> Iterable[Any]:
         if self._gives_chunks:
-            self._is_busy = True
-            return self._give_chunks(steps)
+            self._waiting.append(steps)
+            return iter(self._chunks.__next__, None)
         try:
             for _, said in steps:
                 self._apply(said)
@@ -101,16 +94,19 @@ class StreamProcessor:
             raise
         return self._take_events()
 
-    def _give_chunks(self, steps: Iterator[_Step]) -> Iterator[Any]:
+    def _give_chunks(self) -> Iterator[Any]:
+        """All chunks of the stream, in one generator however they are asked for; None whenever more must be fed."""
         try:
-            for chunk, said in steps:
-                for piece in self._done() if said is None else self._pieces(chunk, said):
-                    yield piece
-                    self.state.just_completed = None
+            while True:
+                while self._waiting:
+                    for chunk, said in self._waiting.popleft():
+                        for piece in self._done() if said is None else self._pieces(chunk, said):
+                            yield piece
+                            self.state.just_completed = None
+                yield None
         except PenstockError:
             self._is_over = True
             raise
-        self._is_busy = False
 
     def _apply(self, said: Chunk | None) -> None:
         if said is None:
@@ -179,10 +175,12 @@ class StreamProcessor:
             if self._is_done:
                 return
             self._machine.offset = frame.offset
-            if frame.data and (step := self._take_error(frame.data) if frame.type == b"error" else self._take_text(frame.data)):
+            if frame.data is not None:
+                is_error = frame.type == b"error" and frame.data != b"[DONE]"
+                if step := self._take_error(frame.data) if is_error else self._take_text(frame.data):
+                    yield step
+            if frame.error is not None and (step := self._take_error(frame.error)):
                 yield step
-            if frame.error is not None:
-                yield self._take_error(frame.error)
 
     def _take(self, item: Any) -> Iterator[_Step]:
         if self._is_done:
@@ -194,7 +192,7 @@ class StreamProcessor:
             yield step
 
     def _take_text(self, text: bytes | str) -> _Step | None:
-        if text.strip() in (b"[DONE]", "[DONE]"):
+        if text in (b"[DONE]", "[DONE]"):
             self._is_done = True
             return _DONE
         try:
@@ -213,14 +211,18 @@ class StreamProcessor:
             self._skip(Malformed("wrong_shape", "nested too deeply"))
         return None
 
-    def _take_error(self, text: bytes) -> _Step:
-        """An error that the event stream reports by its own means; it need not be JSON."""
+    def _take_error(self, text: bytes) -> _Step | None:
+        """An error that the event stream reports by its own means; it may be words."""
         try:
             said = load(text)
-        except Malformed:
-            said = text.decode(errors="replace")
-        chunk = said if isinstance(said, dict) and "error" in said else {"error": said}
-        return chunk, Chunk([], [], None, plain(chunk["error"]))
+        except Malformed as problem:
+            if problem.kind == "invalid_utf8":
+                self._skip(problem)
+                return None
+            said = text.decode()
+        if isinstance(said, dict) and said.get("error") is not None:
+            said = said["error"]
+        return {"error": said}, Chunk([], [], [], None, plain(said))
 
     def _skip(self, problem: Malformed) -> None:
         error = ProtocolError(problem.kind, self._machine.offset, problem.detail)
@@ -230,22 +232,22 @@ class StreamProcessor:
         self._machine.quirk("malformed_chunk")
 
     def _end(self) -> Iterator[_Step]:
+        if self._is_over:
+            return
         frame = None if self._is_done else self._framer.finish_frame()
-        if frame is not None and _is_whole(frame):
+        if frame is not None and self._can_read(frame):
             self._machine.offset = frame.offset
             self._machine.quirk("unterminated_event")
             yield from self._read([frame])
         self._is_over = True
         self._machine.end(is_done=self._is_done)
 
-
-def _is_whole(frame: Frame) -> bool:
-    """Whether an event that was cut short of its blank line has all its JSON."""
-    text = frame.data or frame.error or b""
-    if text.strip() == b"[DONE]":
+    def _can_read(self, frame: Frame) -> bool:
+        """Whether an event lacks nothing but its blank line. Anything less is a cut, not a malformed chunk."""
+        if frame.data is None or frame.type == b"error" or frame.data == b"[DONE]":
+            return True
+        try:
+            self._json_decoder.decode(load(frame.data))
+        except (Malformed, RecursionError):
+            return False
         return True
-    try:
-        load(text)
-    except Malformed:
-        return False
-    return True

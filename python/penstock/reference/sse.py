@@ -65,9 +65,9 @@ class SseFramer:
                     yield frame
                 continue
             self._position = end
+            self._take_line(content)
             if end - self._start > self._limit:
                 raise LimitExceeded("frame_bytes", self._limit)
-            self._take_line(content)
         if self._position + self._pieces_size - self._start > self._limit:
             raise LimitExceeded("frame_bytes", self._limit)
 
@@ -129,6 +129,9 @@ class SseFramer:
             self._last_id = value
         elif name == b"error":
             self._error = value
+        elif name not in (b"id", b"retry") and not (self._data or self._type or self._error):
+            # Comments keep a silent stream alive. They are no part of the event that comes next.
+            self._start = self._position
 
     def _dispatch(self) -> Frame | None:
         data, error = self._data, self._error

@@ -48,9 +48,9 @@ def only(chunk: Any, places: Places, *, is_last: bool) -> Any:
             choices.append(_only_of_choice(choice, places[position]))
     view = _with_choices(chunk, choices)
     if not is_last:
-        groq = fields_of(view, "the chunk").get("x_groq")
-        has_usage = isinstance(groq, dict) and groq.get("usage") is not None
-        _leave_out(view, {"usage", "error", "x_groq"} if has_usage else {"usage", "error"})
+        for name in ("usage", "error", "x_groq"):
+            if fields_of(view, "the chunk").get(name) is not None:
+                _put(view, name, None)
     return view
 
 
@@ -59,7 +59,7 @@ def empty_chunk(state: StreamState, choice: int) -> dict[str, Any]:
     return {
         "id": state.id,
         "object": "chat.completion.chunk",
-        "created": state.extras.get("created", 0),
+        "created": state.extras.get("created"),
         "model": state.model,
         "choices": [{"index": choice, "delta": {}, "finish_reason": None}],
     }
