@@ -10,12 +10,11 @@ import json
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, cast
 
-from penstock.usage import Usage
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.events import BlockType
+    from penstock.usage import Usage
 
 __all__ = [
     "ContentStreamBlock",

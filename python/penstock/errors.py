@@ -71,8 +71,11 @@ class UpstreamError(PenstockError):
         self.error = error
 
     def __str__(self) -> str:
-        message = self.error.get("message") if isinstance(self.error, dict) else None
-        return f"the upstream reported an error: {message or self.error}"
+        match self.error:
+            case {"message": str(message)}:
+                return f"the upstream reported an error: {message}"
+            case other:
+                return f"the upstream reported an error: {other}"
 
 
 class StreamTimeout(PenstockError, TimeoutError):

@@ -89,16 +89,16 @@ pub(crate) fn failure<'py>(state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
 
 /// Everything but what was left out.
 fn without<'py>(chunk: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
-    let view = copy(chunk)?;
+    let whole = copy(chunk)?;
     let choices = list(&get(chunk, "choices")?)?;
     let copies = PyList::empty(chunk.py());
     for (position, choice) in choices.iter().enumerate() {
         let own: Vec<Origin> = dropped.iter().filter(|origin| origin.choice == position).copied().collect();
-        let copied = if own.is_empty() { choice } else { choice_without(&choice, &own)? };
-        copies.append(copied)?;
+        let view = if own.is_empty() { choice } else { choice_without(&choice, &own)? };
+        copies.append(view)?;
     }
-    set(&view, "choices", copies.into_any())?;
-    Ok(view)
+    set(&whole, "choices", copies.into_any())?;
+    Ok(whole)
 }
 
 fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
@@ -162,7 +162,9 @@ fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bou
                     remove(&delta, name)?;
                 }
             }
-            (Place::DeltaList, name) => set(&delta, name, elements_where(&original, name, |at| elements.contains(&at))?)?,
+            (Place::DeltaList, name) => {
+                set(&delta, name, elements_where(&original, name, |at| elements.contains(&at))?)?;
+            }
             (Place::Choice, name) if elements.is_empty() => clear(&view, name)?,
             (Place::Delta | Place::Choice | Place::Chunk | Place::Anywhere, _) => {}
         }
@@ -198,7 +200,9 @@ fn list<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
 fn copy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match object.cast::<PyDict>() {
         Ok(dict) => Ok(dict.copy()?.into_any()),
-        Err(_) => object.py().import(intern!(object.py(), "copy"))?.call_method1(intern!(object.py(), "copy"), (object,)),
+        Err(_) => {
+            object.py().import(intern!(object.py(), "copy"))?.call_method1(intern!(object.py(), "copy"), (object,))
+        }
     }
 }
 
@@ -221,9 +225,8 @@ fn set<'py>(object: &Bound<'py, PyAny>, name: &str, value: Bound<'py, PyAny>) ->
 fn remove(object: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
     match object.cast::<PyDict>() {
         Ok(dict) if dict.contains(name)? => dict.del_item(name),
-        Ok(_) => Ok(()),
         Err(_) if object.hasattr(name)? => object.delattr(name),
-        Err(_) => Ok(()),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

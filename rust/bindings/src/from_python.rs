@@ -143,14 +143,14 @@ impl<'de, 'py, I: Iterator<Item = Bound<'py, PyAny>>> SeqAccess<'de> for Element
 
 /// The members of a dict, then those of a second one.
 struct Members<'py> {
-    members: pyo3::types::iter::BoundDictIterator<'py>,
+    now: pyo3::types::iter::BoundDictIterator<'py>,
     then: Option<Bound<'py, PyDict>>,
     value: Option<Bound<'py, PyAny>>,
 }
 
 impl<'py> Members<'py> {
     fn of(dict: &Bound<'py, PyDict>, then: Option<Bound<'py, PyDict>>) -> Self {
-        Self { members: dict.iter(), then, value: None }
+        Self { now: dict.iter(), then, value: None }
     }
 }
 
@@ -159,7 +159,7 @@ impl<'de> MapAccess<'de> for Members<'_> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
         loop {
-            for (name, value) in self.members.by_ref() {
+            for (name, value) in self.now.by_ref() {
                 // A field that is None says nothing, as one that is null or absent.
                 if !value.is_none() {
                     self.value = Some(value);
@@ -167,7 +167,7 @@ impl<'de> MapAccess<'de> for Members<'_> {
                 }
             }
             match self.then.take() {
-                Some(dict) => self.members = dict.iter(),
+                Some(dict) => self.now = dict.iter(),
                 None => return Ok(None),
             }
         }

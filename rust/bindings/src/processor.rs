@@ -64,13 +64,8 @@ impl StreamProcessor {
         let mode = if strict { Mode::Strict } else { Mode::Lenient };
         let grain = if emit == Emit::Chunks { Grain::Completion } else { Grain::Chunk };
         let session = Session::new(mode, grain, limits.map_or(Ok(Limits::default()), read_limits)?);
-        let inner = Inner {
-            session,
-            state: State::new(py)?,
-            waiting: VecDeque::new(),
-            chunk: None,
-            is_finishing: false,
-        };
+        let inner =
+            Inner { session, state: State::new(py)?, waiting: VecDeque::new(), chunk: None, is_finishing: false };
         let state = inner.state.object.clone_ref(py);
         Ok(Self { inner: Mutex::new(inner), state, emit })
     }
@@ -86,7 +81,7 @@ impl StreamProcessor {
         let this = slf.get();
         let mut inner = this.lock()?;
         inner.accept(item)?;
-        this.emitted(slf, inner)
+        inner.emitted(slf, this.emit)
     }
 
     /// The input is over.
@@ -94,7 +89,7 @@ impl StreamProcessor {
         let this = slf.get();
         let mut inner = this.lock()?;
         inner.is_finishing = true;
-        this.emitted(slf, inner)
+        inner.emitted(slf, this.emit)
     }
 
     /// The malformed chunks that were skipped since the last call.
@@ -117,20 +112,20 @@ impl StreamProcessor {
     fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
         self.inner.try_lock().map_err(|_| busy())
     }
-
-    /// Chunks are given one by one by the processor itself, as an iterator; everything else at once.
-    fn emitted<'py>(&self, slf: &Bound<'py, Self>, mut inner: MutexGuard<'_, Inner>) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        if self.emit == Emit::Chunks {
-            return Ok(slf.clone().into_any());
-        }
-        let events = PyList::empty(py);
-        inner.run(py, (self.emit == Emit::Events).then_some(&events))?;
-        Ok(events.into_any())
-    }
 }
 
 impl Inner {
+    /// Chunks are given one by one by the processor itself, as an iterator; everything else at once.
+    fn emitted<'py>(&mut self, processor: &Bound<'py, StreamProcessor>, emit: Emit) -> PyResult<Bound<'py, PyAny>> {
+        let py = processor.py();
+        if emit == Emit::Chunks {
+            return Ok(processor.clone().into_any());
+        }
+        let events = PyList::empty(py);
+        self.run(py, (emit == Emit::Events).then_some(&events))?;
+        Ok(events.into_any())
+    }
+
     fn accept(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
         if is_read(item) {
             return read_bytes(item, |bytes| self.session.feed(bytes));

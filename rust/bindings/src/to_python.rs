@@ -18,7 +18,6 @@ struct Object<'py> {
     py: Python<'py>,
 }
 
-
 impl<'de, 'py> DeserializeSeed<'de> for Object<'py> {
     type Value = Bound<'py, PyAny>;
 

@@ -36,9 +36,9 @@ impl From<serde_json::Error> for Malformed {
     fn from(error: serde_json::Error) -> Self {
         match error.classify() {
             serde_json::error::Category::Data => Self::WrongShape(without_values(&error)),
-            serde_json::error::Category::Syntax | serde_json::error::Category::Eof | serde_json::error::Category::Io => {
-                Self::InvalidJson(error.to_string())
-            }
+            serde_json::error::Category::Syntax
+            | serde_json::error::Category::Eof
+            | serde_json::error::Category::Io => Self::InvalidJson(error.to_string()),
         }
     }
 }

@@ -183,9 +183,9 @@ impl BlockMachine {
                 Target::New => true,
             },
             Delta::Stop(_) => true,
-            // Every open block completes, in any choice; the session hands out one chunk for each.
-            Delta::End => false,
-            Delta::Identity { .. }
+            // The end completes every open block, in any choice: the session hands out one chunk for each.
+            Delta::End
+            | Delta::Identity { .. }
             | Delta::ResponseNote { .. }
             | Delta::Note { .. }
             | Delta::Usage(_)
@@ -270,7 +270,7 @@ impl BlockMachine {
             Delta::Signature(text) => self.grow_thinking(at, Part::Signature, &text, sink)?,
             Delta::ThinkingData(text) => self.grow_thinking(at, Part::Data, &text, sink)?,
             Delta::Raw { kind, json, whole } => self.grow_raw(at, &kind, &json, whole, sink)?,
-            Delta::Call(call) => self.grow_call(at, call, sink)?,
+            Delta::Call(call) => self.grow_call(at, &call, sink)?,
             Delta::Identity { .. } | Delta::ResponseNote { .. } | Delta::Usage(_) | Delta::Error(_) | Delta::End => {}
         }
         Ok(Outcome::Taken)
@@ -347,7 +347,7 @@ impl BlockMachine {
     }
 
     /// Starts a block as the current one of its choice.
-    fn start(&mut self, at: usize, head: Head<'_>, sink: &mut impl Sink) -> Result<usize, ErrorKind> {
+    fn start(&mut self, at: usize, head: &Head<'_>, sink: &mut impl Sink) -> Result<usize, ErrorKind> {
         let block = self.blocks.len();
         if block >= self.limits.blocks {
             return Err(ErrorKind::Limit { name: "blocks", allowed: self.limits.blocks });
@@ -363,7 +363,7 @@ impl BlockMachine {
             choice.newest_thinking = Some(block);
         }
         self.blocks.push(head.kind);
-        let Head { kind, id, name, call } = head;
+        let &Head { kind, id, name, call } = head;
         sink.event(Event::BlockStarted { block, kind, id, name, choice: choice.number, call });
         Ok(block)
     }
@@ -398,7 +398,7 @@ impl BlockMachine {
     ) -> Result<usize, ErrorKind> {
         let id = self.next_id(family);
         self.ids.push(id.clone());
-        self.start(at, Head { kind, id: &id, name, call: 0 }, sink)
+        self.start(at, &Head { kind, id: &id, name, call: 0 }, sink)
     }
 
     /// `content`, `content_1`, `content_2` …
@@ -454,19 +454,19 @@ impl BlockMachine {
         Ok(())
     }
 
-    fn grow_call(&mut self, at: usize, delta: CallDelta<'_>, sink: &mut impl Sink) -> Result<(), ErrorKind> {
+    fn grow_call(&mut self, at: usize, delta: &CallDelta<'_>, sink: &mut impl Sink) -> Result<(), ErrorKind> {
         let Some(choice) = self.choices.get(at) else { return Ok(()) };
         if delta.arguments_were_json {
             sink.event(Event::QuirkSeen(Quirk::ArgumentsAsObject));
         }
-        let position = match choice.target(&delta) {
+        let position = match choice.target(delta) {
             Target::Known(position) => {
                 let block = choice.calls.get(position).map_or(0, |call| call.block);
                 self.enter(at, block, sink);
-                self.name_call(at, position, &delta, sink);
+                self.name_call(at, position, delta, sink);
                 position
             }
-            Target::New => self.start_call(at, &delta, sink)?,
+            Target::New => self.start_call(at, delta, sink)?,
         };
         let allowed = self.limits.argument_bytes;
         let call = self.choices.get_mut(at).and_then(|choice| choice.calls.get_mut(position));
@@ -499,7 +499,7 @@ impl BlockMachine {
             CallSort::Custom => BlockKind::CustomCall,
         };
         let name = delta.name.as_deref().unwrap_or_default();
-        let block = self.start(at, Head { kind, id: &id, name, call: ordinal }, sink)?;
+        let block = self.start(at, &Head { kind, id: &id, name, call: ordinal }, sink)?;
         self.calls += 1;
         self.ids.push(id);
         let call = Call {

@@ -119,7 +119,13 @@ impl Session {
             dropped: Vec::new(),
             spare: Vec::new(),
         };
-        Self { framer: SseFramer::new(limits.frame_bytes), intake, closing: VecDeque::new(), chunks: 0, end: End::NotYet }
+        Self {
+            framer: SseFramer::new(limits.frame_bytes),
+            intake,
+            closing: VecDeque::new(),
+            chunks: 0,
+            end: End::NotYet,
+        }
     }
 
     /// The chunks that were skipped since the last call.

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 
 use super::schema::{
-    Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Function, Groq, ReasoningDetail, ThinkingBlock,
-    ToolCall,
+    Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Function, Groq, ReasoningDetail,
+    ThinkingBlock, ToolCall,
 };
 use crate::delta::{CallDelta, CallSort, Delta, Field, Located, Origin};
 use crate::error::Malformed;
@@ -61,8 +61,9 @@ fn json_or_string(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn is_given(text: &Cow<'_, str>) -> bool {
-    !text.is_empty()
+/// The text of a field, unless it is empty, which says as little as an absent one.
+fn given(field: Option<Str<'_>>) -> Option<Cow<'_, str>> {
+    field.map(|text| text.0).filter(|text| !text.is_empty())
 }
 
 /// Collects the deltas of a chunk, and knows which choice it is in.
@@ -119,7 +120,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
             self.note(Cow::Borrowed("logprobs"), json, false);
         }
         self.notes(choice.extras);
-        if let Some(Str(word)) = choice.finish_reason.filter(|word| is_given(&word.0)) {
+        if let Some(word) = given(choice.finish_reason) {
             self.push(Field::FinishReason, 0, Delta::Stop(word));
         }
     }
@@ -135,7 +136,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
             Some(Content::Parts(parts)) => self.parts(parts),
             Some(Content::Text(_)) | None => {}
         }
-        if let Some(Str(text)) = delta.refusal.filter(|text| is_given(&text.0)) {
+        if let Some(text) = given(delta.refusal) {
             self.push(Field::Refusal, 0, Delta::Refusal(text));
         }
         if let Some(Raw(json)) = delta.audio {
@@ -185,7 +186,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
             return;
         }
         let fields = [(Field::ReasoningContent, content), (Field::Reasoning, reasoning)];
-        let plain = fields.into_iter().find_map(|(field, text)| Some((field, text.filter(|text| is_given(&text.0))?.0)));
+        let plain = fields.into_iter().find_map(|(field, text)| Some((field, given(text)?)));
         if let Some((field, text)) = plain {
             self.push(field, 0, Delta::Thinking(text));
             // The text is what signatures and data beside it are about, so it comes before them.
@@ -196,12 +197,12 @@ impl<'out, 'a> Deltas<'out, 'a> {
     fn thinking_blocks(&mut self, blocks: Vec<ThinkingBlock<'a>>) -> bool {
         let mut has_text = false;
         for (element, block) in blocks.into_iter().enumerate() {
-            let text = block.thinking.map(|text| text.0).filter(is_given);
+            let text = given(block.thinking);
             has_text |= text.is_some();
             let said = [
                 text.map(Delta::Thinking),
-                block.signature.map(|text| text.0).filter(is_given).map(Delta::Signature),
-                block.data.map(|text| text.0).filter(is_given).map(Delta::ThinkingData),
+                given(block.signature).map(Delta::Signature),
+                given(block.data).map(Delta::ThinkingData),
             ];
             for delta in said.into_iter().flatten() {
                 self.push(Field::ThinkingBlock, element, delta);
@@ -210,25 +211,25 @@ impl<'out, 'a> Deltas<'out, 'a> {
         has_text
     }
 
-    fn reasoning_details(&mut self, details: Vec<ReasoningDetail<'a>>, had_text: bool) -> bool {
+    fn reasoning_details(&mut self, details: Vec<ReasoningDetail<'a>>, is_taken: bool) -> bool {
         let mut has_text = false;
         for (element, detail) in details.into_iter().enumerate() {
             let kind = detail.kind.as_ref().map_or("", |kind| kind.0.as_ref());
             let text = match kind {
-                "reasoning.text" => detail.text.map(|text| text.0),
-                "reasoning.summary" => detail.summary.map(|text| text.0),
+                "reasoning.text" => given(detail.text),
+                "reasoning.summary" => given(detail.summary),
                 "reasoning.encrypted" => None,
                 _ => {
                     self.note(Cow::Borrowed("reasoning_details"), Cow::Owned(detail.to_json()), false);
                     continue;
                 }
             };
-            let text = text.filter(|text| is_given(text) && !had_text);
+            let text = text.filter(|_| !is_taken);
             has_text |= text.is_some();
             let said = [
                 text.map(Delta::Thinking),
-                detail.signature.map(|text| text.0).filter(is_given).map(Delta::Signature),
-                detail.data.map(|text| text.0).filter(is_given).map(Delta::ThinkingData),
+                given(detail.signature).map(Delta::Signature),
+                given(detail.data).map(Delta::ThinkingData),
             ];
             for delta in said.into_iter().flatten() {
                 self.push(Field::ReasoningDetail, element, delta);
@@ -286,12 +287,12 @@ fn usage_of_groq<'a>(json: &str) -> Option<Cow<'a, str>> {
 }
 
 fn call_of(call: ToolCall<'_>) -> CallDelta<'_> {
-    let id = call.id.map(|id| id.0).filter(is_given);
+    let id = given(call.id);
     if let Some(custom) = call.custom {
         return CallDelta {
             index: call.index,
             id,
-            name: custom.name.map(|name| name.0).filter(is_given),
+            name: given(custom.name),
             arguments: custom.input.unwrap_or_default().0,
             sort: CallSort::Custom,
             arguments_were_json: false,
@@ -314,7 +315,7 @@ fn function_of(function: Function<'_>, sort: CallSort) -> CallDelta<'_> {
         Some(Arguments::Json(json)) => (Cow::Owned(json), true),
         None => (Cow::Borrowed(""), false),
     };
-    let name = function.name.map(|name| name.0).filter(is_given);
+    let name = given(function.name);
     CallDelta { index: None, id: None, name, arguments, sort, arguments_were_json, notes: function.extras }
 }
 
@@ -328,12 +329,13 @@ impl ReasoningDetail<'_> {
             ("signature", &self.signature),
             ("data", &self.data),
         ];
-        let named = named.into_iter().filter_map(|(name, text)| {
-            Some((name.to_owned(), serde_json::Value::from(text.as_ref()?.0.as_ref())))
-        });
-        let extras = self.extras.iter().map(|(name, json)| {
-            (name.clone().into_owned(), serde_json::from_str(json).unwrap_or_default())
-        });
+        let named = named
+            .into_iter()
+            .filter_map(|(name, text)| Some((name.to_owned(), serde_json::Value::from(text.as_ref()?.0.as_ref()))));
+        let extras = self
+            .extras
+            .iter()
+            .map(|(name, json)| (name.clone().into_owned(), serde_json::from_str(json).unwrap_or_default()));
         serde_json::Value::Object(named.chain(extras).collect()).to_string()
     }
 }
