@@ -16,6 +16,7 @@ from penstock.reference.values import Malformed, load
 
 if TYPE_CHECKING:
     from penstock.events import BlockType
+    from penstock.reference.decode import RawDelta
 
 __all__ = ["Clock", "LiveBlock"]
 
@@ -43,6 +44,7 @@ class LiveBlock:
     Attributes:
         wire_id: The id that the wire gave a tool call, which need not be the block's.
         is_legacy: Whether a tool call came as `function_call`.
+        is_whole: Whether an unknown block has its one value, and more of its kind is another block.
         size: The bytes of a tool call's arguments.
     """
 
@@ -54,6 +56,7 @@ class LiveBlock:
         "_texts",
         "extras",
         "is_legacy",
+        "is_whole",
         "kind",
         "number",
         "public",
@@ -69,6 +72,7 @@ class LiveBlock:
         self.kind = kind
         self.wire_id = ""
         self.is_legacy = False
+        self.is_whole = False
         self.size = 0
         self.raw: list[Any] = []
         self.extras: dict[str, list[Any]] = {}
@@ -79,7 +83,7 @@ class LiveBlock:
         self._added_at = 0
         if kind:
             known["kind"] = kind
-        self.public = _PUBLIC[block_type]._from_source(self, **known)  # noqa: SLF001 (the engines are its callers)
+        self.public = _PUBLIC[block_type]._from_source(self, **known)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
     def grow(self, name: str, text: str) -> None:
         """Appends to one of the block's texts."""
@@ -91,6 +95,10 @@ class LiveBlock:
             now = self._clock.now
             self._added = self._added + text if self._added_at == now else text
             self._added_at = now
+
+    def goes_on_with(self, delta: RawDelta) -> bool:
+        """Whether a value that is kept raw belongs to this block."""
+        return self.type == "unknown" and self.kind == delta.kind and not self.is_whole and not delta.is_whole
 
     def value(self, name: str) -> Any:
         """A field of the public block, as it is now."""

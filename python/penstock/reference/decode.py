@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from penstock.reference.values import Malformed, dump, fields_of, plain
+from penstock.reference.values import Malformed, dump, fields_of, is_list, is_object, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CallDelta", "Chunk", "Decoder", "Delta", "Path"]
+__all__ = ["CallDelta", "Chunk", "Decoder", "Delta", "Path", "RawDelta"]
 
 Path: TypeAlias = tuple[str | int, ...]
 
 # A plain tuple of kind, value and path, because there is one for each token. By kind, the value is:
 #   role, content, thinking, refusal, signature, data, finish: the text
-#   audio: the JSON value         part: (kind, JSON value)         tool_call: a CallDelta
+#   tool_call: a CallDelta         raw: a RawDelta
 #   note, extra: (name, JSON value); an extra that comes again unchanged says nothing
 #   blank: None, for `content: ""`         repeat: None, for a field that says again what another one has said
 Delta: TypeAlias = tuple[str, Any, Path]
@@ -28,14 +28,22 @@ Delta: TypeAlias = tuple[str, Any, Path]
 class CallDelta(NamedTuple):
     """What a chunk says of one tool call."""
 
-    index: int | None
-    id: str
+    wire_index: int | None
+    wire_id: str
     name: str
     arguments: str
     was_object: bool
     kind: str
     is_legacy: bool
     notes: list[tuple[str, Any]]
+
+
+class RawDelta(NamedTuple):
+    """A value of a kind that the block model does not know; `is_whole` if it is a block of its own."""
+
+    kind: str
+    value: Any
+    is_whole: bool
 
 
 class Chunk(NamedTuple):
@@ -58,6 +66,7 @@ _CALL_FIELDS = frozenset({"index", "id", "type", "function", "custom", "obfuscat
 _FUNCTION_FIELDS = frozenset({"name", "arguments", "obfuscation"})
 # By the type of a detail: the name under which it has its text.
 _DETAIL_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary", "reasoning.encrypted": ""}
+_MARKS = frozenset({"signature", "data"})
 _PLAIN_THINKING = ("reasoning_content", "reasoning")
 _THINKING_FIELDS = frozenset({"thinking_blocks", "reasoning_details", *_PLAIN_THINKING})
 _RARE_FIELDS = frozenset({"refusal", "audio", "images"})
@@ -75,21 +84,23 @@ class Decoder:
         """What `chunk` says: a dict, or a model that has the same fields."""
         fields = fields_of(chunk, "the chunk")
         keep = self._keep
-        envelope = [(name, keep(value)) for name in _ENVELOPE if (value := fields.get(name)) is not None]
-        notes = [(name, keep(value)) for name, value in fields.items() if value is not None and name not in _CHUNK_FIELDS]
+        envelope = [(name, value) for name in _ENVELOPE if (value := fields.get(name)) is not None]
+        notes = self._extras(fields, _CHUNK_FIELDS)
         usage = self._usage(fields.get("usage"))
         if (groq := fields.get("x_groq")) is not None:
             notes.append(("x_groq", keep(groq)))
-            if usage is None and isinstance(groq, dict):
+            if usage is None and is_object(groq):
                 usage = self._usage(groq.get("usage"))
-        choices = [self._choice(each, position) for position, each in enumerate(_list(fields.get("choices"), "choices"))]
+        choices = [
+            self._choice(each, position) for position, each in enumerate(_list(fields.get("choices"), "choices"))
+        ]
         return Chunk(envelope, notes, choices, usage, keep(fields.get("error")))
 
     def _usage(self, value: Any) -> dict[str, Any] | None:
         if value is None:
             return None
         usage = self._keep(value)
-        if not isinstance(usage, dict):
+        if not is_object(usage):
             raise Malformed("wrong_shape", "usage is not an object")
         for name in ("prompt_tokens_details", "completion_tokens_details"):
             if not isinstance(usage.get(name), (dict, type(None))):
@@ -115,21 +126,18 @@ class Decoder:
     def _delta(self, delta: dict[str, Any], out: list[Delta]) -> None:
         if (role := delta.get("role")) is not None:
             out.append(("role", role, ("delta", "role")))
-        strange: list[Delta] = []
-        if not _THINKING_FIELDS.isdisjoint(delta):
-            strange = self._thinking(delta, out)
+        strange = [] if _THINKING_FIELDS.isdisjoint(delta) else self._thinking(delta, out)
         content = delta.get("content")
-        if isinstance(content, str):
-            if content:
-                out.append(("content", content, _CONTENT))
-        elif content is not None:
-            for number, part in enumerate(_list(content, "content")):
-                out.append((*self._part(part), ("delta", "content", number)))
+        if content:
+            self._content(content, out)
+        elif content not in ("", None, []):
+            raise Malformed("wrong_shape", "content is neither text nor a list")
         if not _RARE_FIELDS.isdisjoint(delta):
             self._rare(delta, out)
         if not _CALLING_FIELDS.isdisjoint(delta):
             out += self._calls(delta)
         if content == "":
+            # Behind the tool calls: whether an empty text is an artefact of the tool phase is known only now.
             out.append(("blank", None, _CONTENT))
         out += strange
         for number, each in enumerate(_list(delta.get("annotations"), "annotations")):
@@ -137,21 +145,38 @@ class Decoder:
         for name, value in self._extras(delta, _DELTA_FIELDS):
             out.append(("extra", (name, value), ("delta", name)))
 
+    def _content(self, content: Any, out: list[Delta]) -> None:
+        if isinstance(content, str):
+            out.append(("content", content, _CONTENT))
+            return
+        for number, part in enumerate(_list(content, "content")):
+            out.append((*self._part(part), ("delta", "content", number)))
+
     def _thinking(self, delta: dict[str, Any], out: list[Delta]) -> list[Delta]:
         """Adds the thinking, of which the first field that has any counts; gives back the details of unknown types."""
         sources = [_thinking_blocks(delta), self._reasoning_details(delta)]
         strange = [each for each in sources[1] if each[0] == "note"]
         for field in _PLAIN_THINKING:
-            if text := _text(delta, field):
-                sources.append([("thinking", text, ("delta", field))])
-        speaking = [source for source in sources if any(each[0] == "thinking" for each in source)]
-        signing = [source for source in sources if any(each[0] in ("signature", "data") for each in source)]
-        if speaking[:1] == signing[:1]:
-            out += [each for source in speaking[:1] for each in source if each[0] != "note"]
-        else:
-            out += [each for source in speaking[:1] for each in source if each[0] == "thinking"]
-            out += [each for source in signing[:1] for each in source if each[0] in ("signature", "data")]
-        out += [("repeat", None, path) for source in speaking[1:] for kind, _, path in source if kind == "thinking"]
+            text = _text(delta, field)
+            sources.append([("thinking", text, ("delta", field))] if text else [])
+        speaking: list[Delta] = []
+        signing: list[Delta] = []
+        repeats: list[Delta] = []
+        for source in sources:
+            kinds = {each[0] for each in source}
+            if "thinking" in kinds and speaking:
+                repeats += [("repeat", None, path) for kind, _, path in source if kind == "thinking"]
+            elif "thinking" in kinds:
+                speaking = source
+            if not signing and not kinds.isdisjoint(_MARKS):
+                signing = source
+        if signing is not speaking:
+            # The text is what the signatures beside it are about, so it comes before them.
+            speaking = [each for each in speaking if each[0] not in _MARKS] + [
+                each for each in signing if each[0] in _MARKS
+            ]
+        out += [each for each in speaking if each[0] != "note"]
+        out += repeats
         return strange
 
     def _reasoning_details(self, delta: dict[str, Any]) -> list[Delta]:
@@ -163,7 +188,11 @@ class Decoder:
             if name is None:
                 deltas.append(("note", ("reasoning_details", self._keep(detail)), path))
                 continue
-            said = ("thinking", _text(fields, name)), ("signature", _text(fields, "signature")), ("data", _text(fields, "data"))
+            said = (
+                ("thinking", _text(fields, name)),
+                ("signature", _text(fields, "signature")),
+                ("data", _text(fields, "data")),
+            )
             deltas += [(kind, text, path) for kind, text in said if text]
         return deltas
 
@@ -173,21 +202,21 @@ class Decoder:
             fields = fields_of(part, "a content part")
             kind = _text(fields, "type")
         except Malformed:
-            return "part", ("part", self._keep(part))
-        value = fields.get("text" if kind == "text" else kind)
-        if kind == "thinking" and isinstance(value, list):
+            return "raw", RawDelta("part", self._keep(part), is_whole=True)
+        value = fields.get(kind)
+        if kind == "thinking" and is_list(value):
             value = _joined(value)
         if kind in ("text", "thinking", "refusal") and isinstance(value, str):
             return "content" if kind == "text" else kind, value
-        return "part", (kind or "part", self._keep(part))
+        return "raw", RawDelta(kind or "part", self._keep(part), is_whole=True)
 
     def _rare(self, delta: dict[str, Any], out: list[Delta]) -> None:
         if refusal := _text(delta, "refusal"):
             out.append(("refusal", refusal, ("delta", "refusal")))
         if (audio := delta.get("audio")) is not None:
-            out.append(("audio", self._keep(audio), ("delta", "audio")))
+            out.append(("raw", RawDelta("audio", self._keep(audio), is_whole=False), ("delta", "audio")))
         for number, image in enumerate(_list(delta.get("images"), "images")):
-            out.append(("part", ("image", self._keep(image)), ("delta", "images", number)))
+            out.append(("raw", RawDelta("image", self._keep(image), is_whole=True), ("delta", "images", number)))
 
     def _calls(self, delta: dict[str, Any]) -> Iterator[Delta]:
         for number, call in enumerate(_list(delta.get("tool_calls"), "tool_calls")):
@@ -205,10 +234,14 @@ class Decoder:
             kind, said, name = "custom", custom, "input"
         function = {} if said is None else fields_of(said, kind)
         notes = self._extras(fields, _CALL_FIELDS)
-        return CallDelta(_index(fields), _text(fields, "id"), *_function(function, name), kind, is_legacy=False, notes=notes)
+        return CallDelta(
+            _index(fields), _text(fields, "id"), *_function(function, name), kind, is_legacy=False, notes=notes
+        )
 
     def _extras(self, fields: dict[str, Any], known: frozenset[str]) -> list[tuple[str, Any]]:
         """What came in fields that have no place in the block model."""
+        if known.issuperset(fields):
+            return []
         return [(name, self._keep(value)) for name, value in fields.items() if value is not None and name not in known]
 
 
@@ -216,16 +249,16 @@ def _thinking_blocks(delta: dict[str, Any]) -> list[Delta]:
     deltas: list[Delta] = []
     for number, block in enumerate(_list(delta.get("thinking_blocks"), "thinking_blocks")):
         fields = fields_of(block, "a thinking block")
-        for kind in ("thinking", "signature", "data"):
-            if text := _text(fields, kind):
-                deltas.append((kind, text, ("delta", "thinking_blocks", number)))
+        said = [(kind, _text(fields, kind)) for kind in ("thinking", "signature", "data")]
+        deltas += [(kind, text, ("delta", "thinking_blocks", number)) for kind, text in said if text]
     return deltas
 
 
 def _joined(parts: list[Any]) -> str | None:
     """The text of parts that are all text."""
-    texts = [fields_of(each, "a thinking part").get("text") for each in parts]
-    return "".join(texts) if all(isinstance(text, str) for text in texts) else None
+    said = [fields_of(each, "a thinking part").get("text") for each in parts]
+    texts = [text for text in said if isinstance(text, str)]
+    return "".join(texts) if len(texts) == len(said) else None
 
 
 def _function(fields: dict[str, Any], name: str) -> tuple[str, str, bool]:
@@ -248,7 +281,7 @@ def _text(fields: dict[str, Any], name: str) -> str:
 def _list(value: Any, name: str) -> list[Any]:
     if value is None:
         return []
-    if isinstance(value, list):
+    if is_list(value):
         return value
     raise Malformed("wrong_shape", f"{name} is not a list")
 

@@ -13,15 +13,16 @@ from penstock import events as ev
 from penstock.blocks import StreamState
 from penstock.errors import LimitExceeded, ProtocolError
 from penstock.reference.blocks import Clock, LiveBlock
+from penstock.reference.choice import Choice
 from penstock.reference.values import dump
 from penstock.usage import Usage
 
 if TYPE_CHECKING:
     from penstock.events import BlockType
     from penstock.limits import Limits
-    from penstock.reference.decode import CallDelta, Chunk, Delta
+    from penstock.reference.decode import CallDelta, Chunk, Delta, RawDelta
 
-__all__ = ["BlockMachine", "Choice"]
+__all__ = ["BlockMachine"]
 
 _FINISH_REASONS = {
     "eos": "stop",
@@ -30,48 +31,6 @@ _FINISH_REASONS = {
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
 }
-
-
-class Choice:
-    """One of the answers side by side."""
-
-    __slots__ = (
-        "call_by_id",
-        "call_by_index",
-        "call_count",
-        "current",
-        "is_finished",
-        "newest",
-        "newest_call",
-        "newest_thinking",
-        "noted",
-        "number",
-    )
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.is_finished = False
-        self.current: LiveBlock | None = None  # None also when the last block is complete
-        self.newest: LiveBlock | None = None
-        self.newest_thinking: LiveBlock | None = None
-        self.newest_call: LiveBlock | None = None
-        self.call_by_index: dict[int, LiveBlock] = {}
-        self.call_by_id: dict[str, LiveBlock] = {}
-        self.call_count = 0
-        self.noted: dict[str, Any] = {}  # the last extras of the newest block, to tell repetitions
-
-    def call_meant_by(self, delta: CallDelta) -> LiveBlock | None:
-        """The call that a delta goes on with; None if it starts a new one. The table of cases is in ARCHITECTURE.md."""
-        if delta.index is not None:
-            known = self.call_by_index.get(delta.index)
-            is_another = known is not None and delta.id and known.wire_id and delta.id != known.wire_id
-            return None if is_another else known
-        if delta.id:
-            return self.call_by_id.get(delta.id)
-        newest = self.newest_call
-        if newest is None or newest.is_legacy != delta.is_legacy:
-            return None
-        return None if delta.name and newest.has_whole_arguments() else newest
 
 
 class BlockMachine:
@@ -134,10 +93,8 @@ class BlockMachine:
                 self._finish(choice, value)
             case "signature" | "data":
                 return self._sign(choice, kind, value)
-            case "audio":
-                return self._keep_raw(choice, "audio", value, is_growing=True)
-            case _:  # "part"
-                return self._keep_raw(choice, *value, is_growing=False)
+            case _:  # "raw"
+                return self._keep_raw(choice, value)
         return True
 
     def completes(self, choice: Choice, delta: Delta) -> bool:
@@ -153,9 +110,9 @@ class BlockMachine:
                 return choice.call_meant_by(value) is not current
             case "signature" | "data":
                 return choice.newest_thinking is None and current.type != "tool_call"
-            case "audio":
-                return current.kind != "audio" or current.type != "unknown"
-            case "part" | "finish":
+            case "raw":
+                return not current.goes_on_with(value)
+            case "finish":
                 return True
             case _:  # "role", "note", "extra", "blank", "repeat"
                 return False
@@ -172,16 +129,17 @@ class BlockMachine:
         self.state.current_block = block.public
         return True
 
-    def _keep_raw(self, choice: Choice, kind: str, value: Any, *, is_growing: bool) -> bool:
+    def _keep_raw(self, choice: Choice, delta: RawDelta) -> bool:
         if choice.is_finished:
             return self._refuse("late_text")
         block = choice.current
-        if not is_growing or block is None or block.type != "unknown" or block.kind != kind:
-            block = self._start(choice, "unknown", self._make_id(kind), kind=kind)
-        block.raw.append(value)
+        if block is None or not block.goes_on_with(delta):
+            block = self._start(choice, "unknown", self._make_id(delta.kind), kind=delta.kind)
+            block.is_whole = delta.is_whole
+        block.raw.append(delta.value)
         self.state.current_block = block.public
         if self.events is not None:
-            self.events.append(ev.BlockGrew(block.number, "raw", dump(value)))
+            self.events.append(ev.BlockGrew(block.number, "raw", dump(delta.value)))
         return True
 
     def _sign(self, choice: Choice, part: str, text: str) -> bool:
@@ -206,9 +164,9 @@ class BlockMachine:
             block = self._start_call(choice, delta)
         else:
             self._return_to(choice, block)
-            if delta.id and not block.wire_id:
-                block.wire_id = delta.id
-                choice.call_by_id[delta.id] = block
+            if delta.wire_id and not block.wire_id:
+                block.wire_id = delta.wire_id
+                choice.call_by_id[delta.wire_id] = block
             if delta.name:
                 self._name(block, delta.name)
         if delta.arguments:
@@ -223,22 +181,22 @@ class BlockMachine:
             raise LimitExceeded("calls", self._limits.calls)
         if not delta.is_legacy:
             # A function_call has neither by design.
-            if delta.index is None:
+            if delta.wire_index is None:
                 self.quirk("index_missing")
-            if not delta.id:
+            if not delta.wire_id:
                 self.quirk("id_missing")
         ordinal = choice.call_count
-        block_id = delta.id or self._make_call_id(ordinal if delta.index is None else delta.index)
+        block_id = delta.wire_id or self._make_call_id(ordinal if delta.wire_index is None else delta.wire_index)
         block = self._start(choice, "tool_call", block_id, name=delta.name, kind=delta.kind, index=ordinal)
         block.is_legacy = delta.is_legacy
-        block.wire_id = delta.id
+        block.wire_id = delta.wire_id
         self._call_count += 1
         choice.call_count += 1
         choice.newest_call = block
-        if delta.index is not None:
-            choice.call_by_index[delta.index] = block
-        if delta.id:
-            choice.call_by_id[delta.id] = block
+        if delta.wire_index is not None:
+            choice.call_by_index[delta.wire_index] = block
+        if delta.wire_id:
+            choice.call_by_id[delta.wire_id] = block
         return block
 
     def _name(self, block: LiveBlock, name: str) -> None:
@@ -258,7 +216,9 @@ class BlockMachine:
             raise LimitExceeded("argument_bytes", self._limits.argument_bytes)
         self._grow(block, "arguments", text)
 
-    def _start(self, choice: Choice, block_type: BlockType, block_id: str, *, name: str = "", kind: str = "", **known: Any) -> LiveBlock:
+    def _start(
+        self, choice: Choice, block_type: BlockType, block_id: str, *, name: str = "", kind: str = "", **known: Any
+    ) -> LiveBlock:
         number = len(self.state.blocks)
         if number >= self._limits.blocks:
             raise LimitExceeded("blocks", self._limits.blocks)
@@ -370,7 +330,6 @@ class BlockMachine:
     def end(self, *, is_done: bool) -> None:
         """The input is over; `is_done` if it said so itself."""
         is_finished = bool(self.choices) and self.has_finished()
-        self.state.just_completed = None
         self.state.interrupted = not (is_finished or (is_done and self.state.error is None))
         if self.events is not None:
             self.events.append(ev.StreamEnded(self.state.interrupted))
@@ -392,7 +351,7 @@ class BlockMachine:
         return False
 
     def _make_id(self, family: str) -> str:
-        """`content`, `content_1`, `content_2` …"""
+        """The next of `content`, `content_1`, `content_2` … for each family."""
         count = self._id_counts.get(family, 0)
         self._id_counts[family] = count + 1
         return f"{family}_{count}" if count else family

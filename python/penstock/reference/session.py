@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 from penstock.errors import PenstockError, ProtocolError, StreamClosed
 from penstock.limits import Limits
 from penstock.reference.decode import Chunk, Decoder
 from penstock.reference.machine import BlockMachine
 from penstock.reference.sse import Frame, SseFramer
-from penstock.reference.values import Malformed, load, plain
+from penstock.reference.values import Malformed, is_object, load, plain
 from penstock.reference.views import empty_chunk, only, without
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class StreamProcessor:
         if self._is_over:
             msg = "the stream is over"
             raise StreamClosed(msg)
-        if isinstance(item, (bytes, bytearray, memoryview)):
+        if _is_read(item):
             return self._run(self._read(self._framer.frames(bytes(item))))
         if isinstance(item, (str, dict)) or hasattr(item, "choices"):
             return self._run(self._take(item))
@@ -220,7 +220,7 @@ class StreamProcessor:
                 self._skip(problem)
                 return None
             said = text.decode()
-        if isinstance(said, dict) and said.get("error") is not None:
+        if is_object(said) and said.get("error") is not None:
             said = said["error"]
         return {"error": said}, Chunk([], [], [], None, plain(said))
 
@@ -234,6 +234,7 @@ class StreamProcessor:
     def _end(self) -> Iterator[_Step]:
         if self._is_over:
             return
+        self._machine.begin()
         frame = None if self._is_done else self._framer.finish_frame()
         if frame is not None and self._can_read(frame):
             self._machine.offset = frame.offset
@@ -251,3 +252,7 @@ class StreamProcessor:
         except (Malformed, RecursionError):
             return False
         return True
+
+
+def _is_read(item: Any) -> TypeGuard[bytes | bytearray | memoryview[int]]:
+    return isinstance(item, (bytes, bytearray, memoryview))

@@ -83,7 +83,7 @@ class SseFramer:
         """The lines that `read` ends, with their line ends; what follows the last one is kept."""
         if self._is_after_cr and read:
             self._is_after_cr = False
-            if read[0] == 0x0A:
+            if read.startswith(b"\n"):
                 # The line was given when its CR came; this LF is the second half of the same line end.
                 read = read[1:]
                 if self._start == self._position:
@@ -92,9 +92,8 @@ class SseFramer:
         if not read:
             return []
         lines = read.splitlines(keepends=True)
-        last = lines[-1][-1]
-        self._is_after_cr = last == 0x0D
-        rest = b"" if last in b"\r\n" else lines.pop()
+        self._is_after_cr = read.endswith(b"\r")
+        rest = b"" if read.endswith((b"\r", b"\n")) else lines.pop()
         if lines and (self._pieces or self._is_first_line):
             lines[0] = self._join(lines[0])
         if rest:

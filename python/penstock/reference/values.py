@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
-__all__ = ["Malformed", "dump", "fields_of", "load", "plain"]
+__all__ = ["Malformed", "dump", "fields_of", "is_list", "is_object", "load", "plain"]
 
 
 class Malformed(Exception):
@@ -24,7 +24,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 # One decoder for all: json.loads builds a new one on each call that has an option.
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -33,7 +33,10 @@ def load(text: bytes | str) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode()
-        value = _decode(text)
+        text = text.strip(" \t\r\n")
+        value, end = _decode(text)
+        if end != len(text):
+            raise Malformed("invalid_json", "Extra data")
         if "\\ud" in text or "\\uD" in text:
             # Half a surrogate pair is no character; a str that has one cannot be written out again.
             _encode(value).encode()
@@ -49,9 +52,19 @@ def dump(value: Any) -> str:
     return _encode(value)
 
 
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a value is an object of JSON."""
+    return isinstance(value, dict)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """Whether a value is a list of JSON, which a caller may have as a tuple."""
+    return isinstance(value, (list, tuple))
+
+
 def fields_of(value: Any, what: str) -> dict[str, Any]:
     """The fields of a dict or of a model, whose declared and extra fields count alike. Not a copy: only to be read."""
-    if isinstance(value, dict):
+    if is_object(value):
         return value
     own: dict[str, Any] | None = getattr(value, "__dict__", None)
     if own is None or callable(value):
@@ -66,6 +79,6 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if isfinite(value) else None
-    if isinstance(value, (list, tuple)):
+    if is_list(value):
         return [plain(each) for each in value]
     return {name: plain(each) for name, each in fields_of(value, "a value").items()}

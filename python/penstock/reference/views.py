@@ -18,6 +18,8 @@ __all__ = ["Places", "empty_chunk", "only", "without"]
 # By the position of the choice in the chunk: paths inside that choice.
 Places = dict[int, "list[Path]"]
 
+_FRAME = frozenset({"index", "delta", "finish_reason"})
+
 
 def without(chunk: Any, places: Places) -> Any:
     """The chunk without what stands in these places."""
@@ -59,7 +61,7 @@ def empty_chunk(state: StreamState, choice: int) -> dict[str, Any]:
     return {
         "id": state.id,
         "object": "chat.completion.chunk",
-        "created": state.extras.get("created"),
+        "created": state.extras.get("created", 0),
         "model": state.model,
         "choices": [{"index": choice, "delta": {}, "finish_reason": None}],
     }
@@ -67,16 +69,27 @@ def empty_chunk(state: StreamState, choice: int) -> dict[str, Any]:
 
 def _only_of_choice(choice: Any, paths: list[Path]) -> Any:
     view = copy(choice)
+    fields = fields_of(choice, "a choice")
     own = _by_field(path for path in paths if path[0] != "delta")
-    inner = _by_field(path[1:] for path in paths if path[0] == "delta")
-    if "finish_reason" not in own and "finish_reason" in fields_of(view, "a choice"):
+    # What a choice always has stays, and so does what is null, because it says nothing.
+    _leave_out(
+        view, {name for name, value in fields.items() if value is not None and name not in _FRAME and name not in own}
+    )
+    if "finish_reason" in fields and "finish_reason" not in own:
         _put(view, "finish_reason", None)
-    _keep_only(view, {**own, "index": {None}, "finish_reason": {None}, "delta": {None}})
-    said = fields_of(view, "a choice").get("delta")
-    if said is not None:
-        delta = copy(said)
-        _keep_only(delta, inner)
-        _put(view, "delta", delta)
+    if fields.get("delta") is not None:
+        inner = _by_field(path[1:] for path in paths if path[0] == "delta")
+        _put(view, "delta", _only_of_delta(fields["delta"], inner))
+    return view
+
+
+def _only_of_delta(delta: Any, kept: dict[str, set[int | None]]) -> Any:
+    view = copy(delta)
+    fields = fields_of(delta, "delta")
+    _leave_out(view, fields.keys() - kept.keys())
+    for name, numbers in kept.items():
+        if None not in numbers:
+            _put(view, name, [each for number, each in enumerate(fields[name]) if number in numbers])
     return view
 
 
@@ -86,14 +99,6 @@ def _by_field(paths: Iterable[Any]) -> dict[str, set[int | None]]:
     for field, *element in paths:
         fields.setdefault(field, set()).add(element[0] if element else None)
     return fields
-
-
-def _keep_only(node: Any, kept: dict[str, set[int | None]]) -> None:
-    fields = fields_of(node, "a node")
-    _leave_out(node, {name for name, value in fields.items() if value is not None and name not in kept})
-    for name, numbers in kept.items():
-        if None not in numbers:
-            _put(node, name, [each for number, each in enumerate(fields_of(node, "a node")[name]) if number in numbers])
 
 
 def _leave_out(node: Any, names: set[str]) -> None:
@@ -109,7 +114,7 @@ def _remove(node: Any, name: str) -> None:
     """The field is gone: `name not in node`, where the node is something that can be asked."""
     if isinstance(node, dict):
         del node[name]
-    elif hasattr(type(node), "__contains__"):
+    elif hasattr(node, "__contains__"):
         delattr(node, name)
     else:
         setattr(node, name, None)
