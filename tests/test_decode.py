@@ -78,8 +78,8 @@ def test_choices_are_read_in_the_order_of_the_array(run: Run) -> None:
 # 1. The envelope
 
 
-def test_the_first_non_empty_value_of_an_identity_counts(run: Run) -> None:
-    opening = {"id": "", "model": "", "choices": []}
+def test_the_first_value_of_an_identity_that_is_not_a_placeholder_counts(run: Run) -> None:
+    opening = {"id": "", "model": "", "created": 0, "choices": []}
     first = chunk(choice({"role": "assistant"}), id="a", model="m", created=1)
     later = chunk(choice({"role": "tool"}), id="b", model="n", created=2)
     said = run(opening, first, later)

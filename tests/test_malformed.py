@@ -29,6 +29,11 @@ UNTOUCHED = [
 ]
 
 WRONG_SHAPES: dict[str, Chunk] = {
+    "id_number": {"id": 5, "choices": []},
+    "model_object": {"model": {}, "choices": []},
+    "role_number": delta(role=5),
+    "usage_text": {"usage": "x", "choices": []},
+    "usage_details_number": {"usage": {"prompt_tokens_details": 5}, "choices": []},
     "choices_object": {"choices": {}},
     "choices_text": {"choices": "x"},
     "choice_text": {"choices": ["x"]},

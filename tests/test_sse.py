@@ -135,7 +135,7 @@ EVENT = b"event: a\ndata: 0123456789\n"
 
 
 def frames_within(engine: Engine, limit: int, reads: Iterable[bytes]) -> int:
-    framer = engine.SseFramer(limit)
+    framer = engine.SseFramer(limit_bytes=limit)
     return sum(len(framer.feed(read)) for read in reads)
 
 
