@@ -39,6 +39,13 @@ class Choice:
         self.call_count = 0
         self.noted: dict[str, Any] = {}  # the last extras of the newest block, to tell repetitions
 
+    def identify(self, call: LiveBlock, wire_id: str) -> None:
+        """Gives a call the id that the wire has for it, maybe late; of several calls with one id, the newest is meant by it."""
+        call.wire_id = wire_id
+        known = self.call_by_id.get(wire_id)
+        if known is None or known.number < call.number:
+            self.call_by_id[wire_id] = call
+
     def call_meant_by(self, delta: CallDelta) -> LiveBlock | None:
         """The call that a delta goes on with; None if it starts a new one. The table of cases is in ARCHITECTURE.md."""
         if delta.wire_index is not None:

@@ -66,7 +66,6 @@ _CALL_FIELDS = frozenset({"index", "id", "type", "function", "custom", "obfuscat
 _FUNCTION_FIELDS = frozenset({"name", "arguments", "obfuscation"})
 # By the type of a detail: the name under which it has its text.
 _DETAIL_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary", "reasoning.encrypted": ""}
-_MARKS = frozenset({"signature", "data"})
 _PLAIN_THINKING = ("reasoning_content", "reasoning")
 _THINKING_FIELDS = frozenset({"thinking_blocks", "reasoning_details", *_PLAIN_THINKING})
 _RARE_FIELDS = frozenset({"refusal", "audio", "images"})
@@ -159,23 +158,19 @@ class Decoder:
         for field in _PLAIN_THINKING:
             text = _text(delta, field)
             sources.append([("thinking", text, ("delta", field))] if text else [])
-        speaking: list[Delta] = []
-        signing: list[Delta] = []
-        repeats: list[Delta] = []
+        # Of each kind the first field that has it counts, and text comes before what is said about it.
+        owners: dict[str, list[Delta]] = {}
         for source in sources:
-            kinds = {each[0] for each in source}
-            if "thinking" in kinds and speaking:
-                repeats += [("repeat", None, path) for kind, _, path in source if kind == "thinking"]
-            elif "thinking" in kinds:
-                speaking = source
-            if not signing and not kinds.isdisjoint(_MARKS):
-                signing = source
-        if signing is not speaking:
-            # The text is what the signatures beside it are about, so it comes before them.
-            speaking = [each for each in speaking if each[0] not in _MARKS] + [
-                each for each in signing if each[0] in _MARKS
-            ]
-        out += [each for each in speaking if each[0] != "note"]
+            for kind, _, _ in source:
+                owners.setdefault(kind, source)
+        speaking = owners.get("thinking", [])
+        repeats: list[Delta] = []
+        for source in (speaking, *(other for other in sources if other is not speaking)):
+            for each in source:
+                if owners[each[0]] is not source:
+                    repeats.append(("repeat", None, each[2]))
+                elif each[0] != "note":
+                    out.append(each)
         out += repeats
         return strange
 

@@ -165,8 +165,7 @@ class BlockMachine:
         else:
             self._return_to(choice, block)
             if delta.wire_id and not block.wire_id:
-                block.wire_id = delta.wire_id
-                choice.call_by_id[delta.wire_id] = block
+                choice.identify(block, delta.wire_id)
             if delta.name:
                 self._name(block, delta.name)
         if delta.arguments:
@@ -189,14 +188,13 @@ class BlockMachine:
         block_id = delta.wire_id or self._make_call_id(ordinal if delta.wire_index is None else delta.wire_index)
         block = self._start(choice, "tool_call", block_id, name=delta.name, kind=delta.kind, index=ordinal)
         block.is_legacy = delta.is_legacy
-        block.wire_id = delta.wire_id
         self._call_count += 1
         choice.call_count += 1
         choice.newest_call = block
         if delta.wire_index is not None:
             choice.call_by_index[delta.wire_index] = block
         if delta.wire_id:
-            choice.call_by_id[delta.wire_id] = block
+            choice.identify(block, delta.wire_id)
         return block
 
     def _name(self, block: LiveBlock, name: str) -> None:

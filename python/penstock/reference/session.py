@@ -132,8 +132,6 @@ class StreamProcessor:
         is_split = False
         for position, (number, deltas) in enumerate(said.choices):
             choice = machine.choice(number)
-            if not deltas:
-                kept[position] = []
             for delta in deltas:
                 if machine.state.just_completed is not None and machine.completes(choice, delta):
                     yield only(chunk, kept, is_last=False)

@@ -42,6 +42,8 @@ def load(text: bytes | str) -> Any:
             _encode(value).encode()
     except UnicodeDecodeError as error:
         raise Malformed("invalid_utf8", error.reason) from error
+    except UnicodeEncodeError as error:
+        raise Malformed("invalid_json", "half a surrogate pair") from error
     except (ValueError, RecursionError) as error:
         raise Malformed("invalid_json", getattr(error, "msg", None) or str(error)) from error
     return value
