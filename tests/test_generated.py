@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import feeding
@@ -22,90 +22,103 @@ if TYPE_CHECKING:
 
 # Always the same examples: a run that fails can be repeated, here and elsewhere.
 generated = settings(
-    max_examples=250,
+    max_examples=150,
     derandomize=True,
     deadline=None,
     database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
 )
 
-words = st.sampled_from(["", "a", "Hm ", "ä😀", "\n\n", None])
-pieces = st.sampled_from(["", "{", "}", "{}", '{"a":1}', "x", '"', None])
-
-
-def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """A dict that has any of these fields."""
-    return st.fixed_dictionaries({}, optional=fields)
-
-
-functions = some(name=st.sampled_from(["f", "g", "", None]), arguments=pieces)
-tool_calls = some(
-    index=st.sampled_from([None, 0, 1, 2, 7]),
-    id=st.sampled_from([None, "", "a", "b", "tc_0"]),
-    function=functions,
-    type=st.just("function"),
-    note=st.integers(0, 2),
+WORDS = ("", "a", "Hm ", "ä😀", "\n\n", None)
+PARTS = (
+    {"type": "text", "text": "t"},
+    {"type": "text", "text": ""},
+    {"type": "thinking", "thinking": [{"type": "text", "text": "u"}]},
+    {"type": "thinking", "thinking": "v"},
+    {"type": "refusal", "refusal": "w"},
+    {"type": "video", "url": "x"},
 )
-custom_calls = st.builds(
-    lambda index, body: {"index": index, "type": "custom", "custom": body},
-    st.integers(0, 2),
-    some(name=st.just("h"), input=words),
+DETAILS = (
+    {"type": "reasoning.text", "text": "a", "signature": None},
+    {"type": "reasoning.text", "text": "", "signature": "s"},
+    {"type": "reasoning.summary", "summary": "b"},
+    {"type": "reasoning.encrypted", "data": "d"},
+    {"type": "reasoning.odd", "x": 1},
 )
-details = st.one_of(
-    st.fixed_dictionaries({"type": st.just("reasoning.text")}, optional={"text": words, "signature": words}),
-    st.fixed_dictionaries({"type": st.just("reasoning.summary")}, optional={"summary": words}),
-    st.fixed_dictionaries({"type": st.just("reasoning.encrypted")}, optional={"data": words}),
-    st.just({"type": "reasoning.odd", "x": 1}),
+THINKING_BLOCKS = (
+    {"type": "thinking", "thinking": "c"},
+    {"type": "thinking", "thinking": "", "signature": "s"},
+    {"type": "redacted_thinking", "data": "d"},
 )
-thinking_blocks = st.one_of(
-    st.fixed_dictionaries({"type": st.just("thinking")}, optional={"thinking": words, "signature": words}),
-    st.fixed_dictionaries({"type": st.just("redacted_thinking")}, optional={"data": words}),
-)
-parts = st.sampled_from(
-    [
-        {"type": "text", "text": "t"},
-        {"type": "text", "text": ""},
-        {"type": "thinking", "thinking": [{"type": "text", "text": "u"}]},
-        {"type": "thinking", "thinking": "v"},
-        {"type": "refusal", "refusal": "w"},
-        {"type": "video", "url": "x"},
+FUNCTIONS = [
+    {"name": name, "arguments": arguments}
+    for name in ("f", "g", "", None)
+    for arguments in ("", "{", "}", "{}", '{"a":1}', "x", None)
+]
+IDENTITIES = [
+    {"index": index, "id": call_id} for index in (None, 0, 0, 1, 7) for call_id in (None, None, "", "a", "b", "tc_0")
+]
+CUSTOM = [{"index": index, "type": "custom", "custom": {"name": "h", "input": "i"}} for index in (0, 1)]
+
+# What one field of a delta may say; lists are lengthened when they come twice.
+fields = st.one_of(
+    st.tuples(st.just("content"), st.sampled_from(WORDS)),
+    st.tuples(st.just("content"), st.lists(st.sampled_from(PARTS), max_size=3)),
+    st.tuples(st.sampled_from(["reasoning", "reasoning_content", "refusal"]), st.sampled_from(WORDS)),
+    st.tuples(st.just("reasoning_details"), st.sampled_from(DETAILS).map(lambda each: [each])),
+    st.tuples(st.just("thinking_blocks"), st.sampled_from(THINKING_BLOCKS).map(lambda each: [each])),
+    st.tuples(st.just("images"), st.just([{"url": "u"}])),
+    st.tuples(st.just("annotations"), st.just([{"n": 1}])),
+    st.tuples(st.just("audio"), st.sampled_from([None, {"data": "AA"}])),
+    st.tuples(st.just("role"), st.sampled_from(["assistant", "", None])),
+    st.tuples(st.sampled_from(["channel", "obfuscation"]), st.sampled_from(["x", "y", None])),
+    st.tuples(st.just("function_call"), st.sampled_from(FUNCTIONS)),
+    st.tuples(st.just("tool_calls"), st.sampled_from(CUSTOM).map(lambda each: [each])),
+    *[
+        st.tuples(
+            st.just("tool_calls"),
+            st.builds(
+                lambda who, what: [{**who, "function": what}], st.sampled_from(IDENTITIES), st.sampled_from(FUNCTIONS)
+            ),
+        )
     ]
+    * 3,
 )
-deltas = some(
-    role=st.sampled_from(["assistant", "", None]),
-    content=st.one_of(words, st.lists(parts, max_size=3)),
-    reasoning=words,
-    reasoning_content=words,
-    reasoning_details=st.lists(details, max_size=2),
-    thinking_blocks=st.lists(thinking_blocks, max_size=2),
-    refusal=words,
-    audio=st.sampled_from([None, {"data": "AA"}]),
-    images=st.lists(st.just({"url": "u"}), max_size=2),
-    annotations=st.lists(st.just({"n": 1}), max_size=2),
-    tool_calls=st.lists(st.one_of(tool_calls, custom_calls), max_size=3),
-    function_call=functions,
-    channel=st.sampled_from(["x", "y", None]),
-    obfuscation=st.just("pad"),
-)
-choices = st.fixed_dictionaries(
-    {"index": st.integers(0, 2), "delta": deltas},
-    optional={
-        "finish_reason": st.sampled_from([None, None, None, "", "stop", "tool_use", "odd"]),
-        "logprobs": st.sampled_from([None, {"content": []}]),
-    },
+
+
+def as_delta(said: list[tuple[str, Any]]) -> dict[str, Any]:
+    delta: dict[str, Any] = {}
+    for name, value in said:
+        longer = isinstance(value, list) and isinstance(delta.get(name), list)
+        delta[name] = delta[name] + value if longer else value
+    return delta
+
+
+deltas = st.lists(fields, max_size=4).map(as_delta)
+choices = st.builds(
+    lambda index, delta, finish, others: {"index": index, "delta": delta, "finish_reason": finish, **others},
+    st.sampled_from([0, 0, 0, 1, 2]),
+    deltas,
+    st.sampled_from([None, None, None, None, None, "", "stop", "tool_use", "odd"]),
+    st.sampled_from(
+        [{}, {}, {"logprobs": None}, {"logprobs": {"content": []}}, {"seed": 1, "native_finish_reason": "X"}]
+    ),
 )
 # A choice stands once in a chunk.
-all_choices = st.lists(choices, max_size=3, unique_by=lambda choice: choice["index"])
-chunks = st.fixed_dictionaries(
-    {"choices": all_choices},
-    optional={
-        "id": st.sampled_from(["", "r1", "r2"]),
-        "model": st.sampled_from(["", "m"]),
-        "usage": st.sampled_from([None, {"prompt_tokens": 1}]),
-        "error": st.sampled_from([None, {"message": "e"}]),
-        "tier": st.sampled_from([None, "a", "b"]),
-    },
+all_choices = st.lists(choices, max_size=2, unique_by=lambda choice: choice["index"])
+envelopes = st.sampled_from(
+    [
+        {"id": "r1", "model": "m"},
+        {"id": "", "model": ""},
+        {"tier": "a", "id": "r2"},
+        {"tier": "b"},
+        {"usage": None, "error": None},
+        {"usage": {"prompt_tokens": 1}},
+        {"error": {"message": "e"}},
+    ]
 )
+chunks = st.builds(lambda envelope, choices: {"created": 1, **envelope, "choices": choices}, envelopes, all_choices)
 streams = st.lists(chunks, max_size=6)
 ends = st.sampled_from([[], [DONE]])
 
