@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from penstock.reference.values import Malformed, dump, fields_of, is_list, is_object, plain
+from penstock.reference.values import Malformed, dump, fields_of, is_list, is_object, plain, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,8 +57,7 @@ class Chunk(NamedTuple):
 
 
 _CONTENT: Path = ("delta", "content")
-_ENVELOPE = ("id", "model", "created")
-_CHUNK_FIELDS = frozenset({*_ENVELOPE, "object", "choices", "usage", "error", "x_groq", "obfuscation"})
+_CHUNK_FIELDS = frozenset({"id", "model", "created", "object", "choices", "usage", "error", "x_groq", "obfuscation"})
 _CHOICE_FIELDS = frozenset({"index", "delta", "finish_reason", "logprobs", "obfuscation"})
 # Beside a delta, these say again what it says, or all that was said so far.
 _CHOICE_FIELDS_BESIDE_DELTA = _CHOICE_FIELDS | {"message", "text"}
@@ -83,7 +82,7 @@ class Decoder:
         """What `chunk` says: a dict, or a model that has the same fields."""
         fields = fields_of(chunk, "the chunk")
         keep = self._keep
-        envelope = [(name, value) for name in _ENVELOPE if (value := fields.get(name)) is not None]
+        envelope = [("id", _text(fields, "id")), ("model", _text(fields, "model")), ("created", fields.get("created"))]
         notes = self._extras(fields, _CHUNK_FIELDS)
         usage = self._usage(fields.get("usage"))
         if (groq := fields.get("x_groq")) is not None:
@@ -123,7 +122,7 @@ class Decoder:
         return position if number is None else number, deltas
 
     def _delta(self, delta: dict[str, Any], out: list[Delta]) -> None:
-        if (role := delta.get("role")) is not None:
+        if role := _text(delta, "role"):
             out.append(("role", role, ("delta", "role")))
         strange = [] if _THINKING_FIELDS.isdisjoint(delta) else self._thinking(delta, out)
         content = delta.get("content")
@@ -146,7 +145,7 @@ class Decoder:
 
     def _content(self, content: Any, out: list[Delta]) -> None:
         if isinstance(content, str):
-            out.append(("content", content, _CONTENT))
+            out.append(("content", whole(content), _CONTENT))
             return
         for number, part in enumerate(_list(content, "content")):
             out.append((*self._part(part), ("delta", "content", number)))
@@ -202,7 +201,7 @@ class Decoder:
         if kind == "thinking" and is_list(value):
             value = _joined(value)
         if kind in ("text", "thinking", "refusal") and isinstance(value, str):
-            return "content" if kind == "text" else kind, value
+            return "content" if kind == "text" else kind, whole(value)
         return "raw", RawDelta(kind or "part", self._keep(part), is_whole=True)
 
     def _rare(self, delta: dict[str, Any], out: list[Delta]) -> None:
@@ -269,7 +268,7 @@ def _text(fields: dict[str, Any], name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value
+        return whole(value)
     raise Malformed("wrong_shape", f"{name} is not a string")
 
 

@@ -257,8 +257,11 @@ class BlockMachine:
         if block is None:
             return
         choice.current = None
-        block.public.is_complete = True
-        self.state.just_completed = block.public
+        public = block.public
+        public.is_complete = True
+        self.state.just_completed = public
+        if self.state.current_block is public:
+            self.state.current_block = None
         if self.events is not None:
             self.events.append(ev.BlockCompleted(block.number))
 
@@ -274,8 +277,6 @@ class BlockMachine:
         if choice.number == 0:
             state.finish_reason = reason
             state.native_finish_reason = native
-        if all(each.is_finished or each.newest is None for each in self.choices.values()):
-            state.current_block = None
         if self.events is not None:
             self.events.append(ev.ChoiceFinished(choice.number, reason, native))
 
@@ -299,10 +300,10 @@ class BlockMachine:
         if not value:
             return
         self._settled.add(name)
-        if isinstance(value, str) and name != "created":
-            setattr(self.state, name, value)
-        else:
+        if name == "created":
             self.state.extras[name] = value
+        else:
+            setattr(self.state, name, value)
         if self.events is not None:
             self.events.append(ev.ResponseNoted(name, dump(value)))
 

@@ -157,8 +157,6 @@ class StreamProcessor:
         for choice in open_choices:
             machine.begin()
             machine.complete(choice)
-            if choice is open_choices[-1]:
-                machine.state.current_block = None
             yield empty_chunk(machine.state, choice.number)
 
     def _take_events(self) -> list[Event]:

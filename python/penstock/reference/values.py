@@ -6,7 +6,7 @@ import json
 from math import isfinite
 from typing import Any, TypeGuard
 
-__all__ = ["Malformed", "dump", "fields_of", "is_list", "is_object", "load", "plain"]
+__all__ = ["Malformed", "dump", "fields_of", "is_list", "is_object", "load", "plain", "whole"]
 
 
 class Malformed(Exception):
@@ -33,20 +33,29 @@ def load(text: bytes | str) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode()
+        else:
+            whole(text)
         text = text.strip(" \t\r\n")
         value, end = _decode(text)
         if end != len(text):
             raise Malformed("invalid_json", "Extra data")
         if "\\ud" in text or "\\uD" in text:
-            # Half a surrogate pair is no character; a str that has one cannot be written out again.
-            _encode(value).encode()
+            whole(_encode(value))
     except UnicodeDecodeError as error:
         raise Malformed("invalid_utf8", error.reason) from error
-    except UnicodeEncodeError as error:
-        raise Malformed("invalid_json", "half a surrogate pair") from error
     except (ValueError, RecursionError) as error:
         raise Malformed("invalid_json", getattr(error, "msg", None) or str(error)) from error
     return value
+
+
+def whole(text: str) -> str:
+    """The text, if it can be written out again: half a surrogate pair is no character."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise Malformed("wrong_shape", "half a surrogate pair") from error
+    return text
 
 
 def dump(value: Any) -> str:
@@ -77,7 +86,9 @@ def fields_of(value: Any, what: str) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """A copy of `value` in which there are only JSON's own types."""
-    if value is None or isinstance(value, (str, int)):
+    if isinstance(value, str):
+        return whole(value)
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, float):
         return value if isfinite(value) else None
