@@ -34,13 +34,13 @@ def load(text: bytes | str) -> Any:
         if isinstance(text, bytes):
             text = text.decode()
         else:
-            whole(text)
+            whole(text, "invalid_json")
         text = text.strip(" \t\r\n")
         value, end = _decode(text)
         if end != len(text):
             raise Malformed("invalid_json", "Extra data")
         if "\\ud" in text or "\\uD" in text:
-            whole(_encode(value))
+            whole(_encode(value), "invalid_json")
     except UnicodeDecodeError as error:
         raise Malformed("invalid_utf8", error.reason) from error
     except (ValueError, RecursionError) as error:
@@ -48,13 +48,13 @@ def load(text: bytes | str) -> Any:
     return value
 
 
-def whole(text: str) -> str:
+def whole(text: str, kind: str = "wrong_shape") -> str:
     """The text, if it can be written out again: half a surrogate pair is no character."""
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise Malformed("wrong_shape", "half a surrogate pair") from error
+            raise Malformed(kind, "half a surrogate pair") from error
     return text
 
 
