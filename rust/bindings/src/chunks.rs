@@ -13,13 +13,15 @@ enum Place {
     Delta,
     DeltaList,
     Choice,
+    /// Any field of choice or delta that has no name here.
+    Extra,
     Chunk,
-    /// Not one field: stays in every piece.
-    Anywhere,
+    /// In every piece.
+    Envelope,
 }
 
-/// All fields that a piece either has or has not.
-const FIELDS: [Field; 15] = [
+/// The fields of a delta that belong to one piece or another.
+const OF_DELTA: [Field; 12] = [
     Field::Role,
     Field::Content,
     Field::ContentPart,
@@ -32,9 +34,6 @@ const FIELDS: [Field; 15] = [
     Field::Image,
     Field::ToolCall,
     Field::FunctionCall,
-    Field::Extra,
-    Field::FinishReason,
-    Field::Usage,
 ];
 
 fn place(field: Field) -> (Place, &'static str) {
@@ -51,12 +50,15 @@ fn place(field: Field) -> (Place, &'static str) {
         Field::Image => (Place::DeltaList, "images"),
         Field::ToolCall => (Place::DeltaList, "tool_calls"),
         Field::FunctionCall => (Place::Delta, "function_call"),
-        Field::Extra => (Place::Choice, "logprobs"),
+        Field::Extra => (Place::Extra, ""),
         Field::FinishReason => (Place::Choice, "finish_reason"),
         Field::Usage => (Place::Chunk, "usage"),
-        Field::Envelope => (Place::Anywhere, ""),
+        Field::Envelope => (Place::Envelope, ""),
     }
 }
+
+/// Reasoning comes in several of these at once, each saying the same: they stay or go together.
+const THINKING: [Field; 4] = [Field::ReasoningContent, Field::Reasoning, Field::ReasoningDetail, Field::ThinkingBlock];
 
 /// The chunk as it belongs to one piece.
 pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
@@ -105,6 +107,12 @@ fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResu
     let view = copy(choice)?;
     let delta = copy(&get(choice, "delta")?)?;
     for origin in dropped {
+        if THINKING.contains(&origin.field) {
+            for field in THINKING {
+                remove(&delta, place(field).1)?;
+            }
+            continue;
+        }
         match place(origin.field) {
             (Place::Delta, name) => remove(&delta, name)?,
             (Place::DeltaList, name) => {
@@ -116,7 +124,7 @@ fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResu
                     set(&delta, name, elements_where(&get(choice, "delta")?, name, |at| !gone.contains(&at))?)?;
                 }
             }
-            (Place::Choice | Place::Chunk | Place::Anywhere, _) => {}
+            (Place::Choice | Place::Extra | Place::Chunk | Place::Envelope, _) => {}
         }
     }
     set(&view, "delta", delta)?;
@@ -143,34 +151,45 @@ fn select<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py
 
 fn is_of_choice(field: Field) -> bool {
     match place(field).0 {
-        Place::Delta | Place::DeltaList | Place::Choice => true,
-        Place::Chunk | Place::Anywhere => false,
+        Place::Delta | Place::DeltaList | Place::Choice | Place::Extra => true,
+        Place::Chunk | Place::Envelope => false,
     }
 }
 
 fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+    let has = |field: Field| kept.iter().any(|origin| origin.field == field);
     let view = copy(choice)?;
+    if !has(Field::FinishReason) {
+        clear(&view, "finish_reason")?;
+    }
+    // The extras of a choice complete nothing, so they are all in one piece.
+    if !has(Field::Extra) {
+        remove_others(&view, |name| matches!(name, "index" | "delta" | "finish_reason"))?;
+    }
     let original = get(choice, "delta")?;
-    let delta = copy(&original)?;
-    for field in FIELDS {
-        let elements: Vec<usize> = kept.iter().filter(|o| o.field == field).map(|o| o.element).collect();
-        match place(field) {
-            (Place::Delta | Place::DeltaList, name) if elements.is_empty() => {
-                // `content` is either a string or a list: the other reading of it does not take it away.
-                let is_other = name == "content" && kept.iter().any(|origin| place(origin.field).1 == name);
-                if !is_other {
-                    remove(&delta, name)?;
-                }
-            }
-            (Place::DeltaList, name) => {
-                set(&delta, name, elements_where(&original, name, |at| elements.contains(&at))?)?;
-            }
-            (Place::Choice, name) if elements.is_empty() => clear(&view, name)?,
-            (Place::Delta | Place::Choice | Place::Chunk | Place::Anywhere, _) => {}
+    if !original.is_none() {
+        set(&view, "delta", delta_with(&original, kept)?)?;
+    }
+    Ok(view)
+}
+
+fn delta_with<'py>(original: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+    let is_kept = |field: Field| kept.iter().any(|origin| origin.field == field);
+    let has_thinking = THINKING.into_iter().any(is_kept);
+    let stays = |field: Field| is_kept(field) || (has_thinking && THINKING.contains(&field));
+    let is_named = |name: &str| OF_DELTA.iter().any(|&field| place(field).1 == name);
+    let delta = copy(original)?;
+    remove_others(&delta, |name| match is_named(name) {
+        true => OF_DELTA.iter().any(|&field| place(field).1 == name && stays(field)),
+        false => is_kept(Field::Extra),
+    })?;
+    for field in OF_DELTA.into_iter().filter(|&field| is_kept(field)) {
+        if let (Place::DeltaList, name) = place(field) {
+            let elements: Vec<usize> = kept.iter().filter(|o| o.field == field).map(|o| o.element).collect();
+            set(&delta, name, elements_where(original, name, |at| elements.contains(&at))?)?;
         }
     }
-    set(&view, "delta", delta)?;
-    Ok(view)
+    Ok(delta)
 }
 
 fn elements_where<'py>(
@@ -228,6 +247,32 @@ fn remove(object: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
         Err(_) if object.hasattr(name)? => object.delattr(name),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Takes away every field but some.
+fn remove_others(object: &Bound<'_, PyAny>, stays: impl Fn(&str) -> bool) -> PyResult<()> {
+    for name in names(object)? {
+        if !stays(&name) {
+            remove(object, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// The names of a dict, or of an object's attributes, declared and extra ones alike.
+fn names(object: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if let Ok(dict) = object.cast::<PyDict>() {
+        return dict.keys().extract();
+    }
+    let mut names = Vec::new();
+    for members in ["__dict__", "__pydantic_extra__"] {
+        if let Some(members) = object.getattr_opt(members)?
+            && let Ok(members) = members.cast::<PyDict>()
+        {
+            names.extend(members.keys().extract::<Vec<String>>()?);
+        }
+    }
+    Ok(names)
 }
 
 /// Makes a field that must stay say nothing.

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 pyo3::import_exception!(penstock.errors, LimitExceeded);
 pyo3::import_exception!(penstock.errors, ProtocolError);
 pyo3::import_exception!(penstock.errors, ReentrancyError);
+pyo3::import_exception!(penstock.errors, StreamClosed);
 
 /// An error that ends the stream.
 pub(crate) fn stream_error(error: Error) -> PyErr {
@@ -23,6 +24,11 @@ pub(crate) fn stream_error(error: Error) -> PyErr {
 pub(crate) fn problem(py: Python<'_>, problem: Problem) -> Py<PyAny> {
     let Problem { malformed, offset } = problem;
     ProtocolError::new_err((malformed.name(), offset, malformed.detail().to_owned())).into_value(py).into_any()
+}
+
+/// The input was said to be over.
+pub(crate) fn closed() -> PyErr {
+    StreamClosed::new_err("nothing can be fed: the stream was finished")
 }
 
 /// The processor is busy with a call that has not returned.

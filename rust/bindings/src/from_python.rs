@@ -4,13 +4,21 @@
 
 use std::fmt;
 
+use penstock_core::wire::json::RAW_DEPTH;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A Python object to be read.
-pub(crate) struct Value<'a, 'py>(pub(crate) &'a Bound<'py, PyAny>);
+pub(crate) struct Value<'a, 'py> {
+    object: &'a Bound<'py, PyAny>,
+    /// How deep in the chunk it is. Objects may hold themselves, and reading them recurses.
+    depth: usize,
+}
+
+/// A chunk's own levels, and then what a value that is kept raw may have.
+const DEPTH: usize = 8 + RAW_DEPTH;
 
 /// Why an object cannot be read.
 #[derive(Debug)]
@@ -45,7 +53,15 @@ impl From<PyErr> for Unreadable {
     }
 }
 
-impl<'py> Value<'_, 'py> {
+impl<'a, 'py> Value<'a, 'py> {
+    pub(crate) fn new(object: &'a Bound<'py, PyAny>) -> Self {
+        Self { object, depth: 0 }
+    }
+
+    fn inside(object: &'a Bound<'py, PyAny>, depth: usize) -> Result<Self, Unreadable> {
+        if depth > DEPTH { Err(Unreadable("an object is nested too deep".into())) } else { Ok(Self { object, depth }) }
+    }
+
     fn visit_text<'de, V: Visitor<'de>>(text: &Bound<'py, PyString>, visitor: V) -> Result<V::Value, Unreadable> {
         visitor.visit_str(text.to_str()?)
     }
@@ -59,21 +75,21 @@ impl<'py> Value<'_, 'py> {
 
     /// Dicts as they are; of other objects their attributes.
     fn visit_members<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Unreadable> {
-        let object = self.0;
+        let object = self.object;
         let py = object.py();
         if let Ok(dict) = object.cast::<PyDict>() {
-            return visitor.visit_map(Members::of(dict, None));
+            return visitor.visit_map(Members::of(dict, None, self.depth));
         }
         if let Some(attributes) = object.getattr_opt(intern!(py, "__dict__"))? {
             let attributes = attributes.cast_into::<PyDict>().map_err(PyErr::from)?;
             let extra = object.getattr_opt(intern!(py, "__pydantic_extra__"))?;
             let extra = extra.and_then(|extra| extra.cast_into::<PyDict>().ok());
-            return visitor.visit_map(Members::of(&attributes, extra));
+            return visitor.visit_map(Members::of(&attributes, extra, self.depth));
         }
         if let Ok(mapping) = object.cast::<PyMapping>() {
             let dict = PyDict::new(py);
             dict.update(mapping)?;
-            return visitor.visit_map(Members::of(&dict, None));
+            return visitor.visit_map(Members::of(&dict, None, self.depth));
         }
         // Nothing that JSON has a word for: kept as what it says of itself.
         Self::visit_text(&object.str()?, visitor)
@@ -84,7 +100,7 @@ impl<'de> Deserializer<'de> for Value<'_, '_> {
     type Error = Unreadable;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        let object = self.0;
+        let object = self.object;
         if let Ok(text) = object.cast::<PyString>() {
             Self::visit_text(text, visitor)
         } else if object.is_none() {
@@ -96,16 +112,16 @@ impl<'de> Deserializer<'de> for Value<'_, '_> {
         } else if let Ok(number) = object.cast::<PyFloat>() {
             visitor.visit_f64(number.value())
         } else if let Ok(list) = object.cast::<PyList>() {
-            visitor.visit_seq(Elements(list.iter()))
+            visitor.visit_seq(Elements { elements: list.iter(), depth: self.depth + 1 })
         } else if let Ok(tuple) = object.cast::<PyTuple>() {
-            visitor.visit_seq(Elements(tuple.iter()))
+            visitor.visit_seq(Elements { elements: tuple.iter(), depth: self.depth + 1 })
         } else {
             self.visit_members(visitor)
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        if self.0.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.object.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
@@ -131,13 +147,17 @@ impl<'de> Deserializer<'de> for Value<'_, '_> {
 }
 
 /// The elements of a list or tuple.
-struct Elements<I>(I);
+struct Elements<I> {
+    elements: I,
+    depth: usize,
+}
 
 impl<'de, 'py, I: Iterator<Item = Bound<'py, PyAny>>> SeqAccess<'de> for Elements<I> {
     type Error = Unreadable;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Self::Error> {
-        self.0.next().map(|element| seed.deserialize(Value(&element))).transpose()
+        let Some(element) = self.elements.next() else { return Ok(None) };
+        seed.deserialize(Value::inside(&element, self.depth)?).map(Some)
     }
 }
 
@@ -146,11 +166,12 @@ struct Members<'py> {
     now: pyo3::types::iter::BoundDictIterator<'py>,
     then: Option<Bound<'py, PyDict>>,
     value: Option<Bound<'py, PyAny>>,
+    depth: usize,
 }
 
 impl<'py> Members<'py> {
-    fn of(dict: &Bound<'py, PyDict>, then: Option<Bound<'py, PyDict>>) -> Self {
-        Self { now: dict.iter(), then, value: None }
+    fn of(dict: &Bound<'py, PyDict>, then: Option<Bound<'py, PyDict>>, depth: usize) -> Self {
+        Self { now: dict.iter(), then, value: None, depth: depth + 1 }
     }
 }
 
@@ -159,12 +180,9 @@ impl<'de> MapAccess<'de> for Members<'_> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
         loop {
-            for (name, value) in self.now.by_ref() {
-                // A field that is None says nothing, as one that is null or absent.
-                if !value.is_none() {
-                    self.value = Some(value);
-                    return seed.deserialize(Value(&name)).map(Some);
-                }
+            if let Some((name, value)) = self.now.next() {
+                self.value = Some(value);
+                return seed.deserialize(Value::new(&name)).map(Some);
             }
             match self.then.take() {
                 Some(dict) => self.now = dict.iter(),
@@ -175,6 +193,6 @@ impl<'de> MapAccess<'de> for Members<'_> {
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Self::Error> {
         let value = self.value.take().ok_or_else(|| Unreadable("a value was asked for before its name".into()))?;
-        seed.deserialize(Value(&value))
+        seed.deserialize(Value::inside(&value, self.depth)?)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
-use penstock_core::{ChunkText, Error, Grain, Limits, Mode, Piece, Session, Sink};
+use penstock_core::{ChunkText, Error, Grain, Limits, Malformed, Mode, Piece, Session, Sink};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
 
 use crate::chunks;
-use crate::errors::{busy, problem, stream_error};
+use crate::errors::{busy, closed, problem, stream_error};
 use crate::from_python::Value;
 use crate::state::{State, StateWriter};
 use crate::to_python::parse;
@@ -127,6 +127,9 @@ impl Inner {
     }
 
     fn accept(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.is_finishing {
+            return Err(closed());
+        }
         if is_read(item) {
             return read_bytes(item, |bytes| self.session.feed(bytes));
         }
@@ -193,9 +196,11 @@ fn feed_chunk<'a>(
     item: &'a Bound<'_, PyAny>,
     sink: &mut impl Sink,
 ) -> PyResult<Option<Piece<'a>>> {
-    let fed: Result<_, Error> = match item.cast::<PyString>() {
-        Ok(text) => session.feed_json(text.to_str()?, sink),
-        Err(_) => session.feed_value(Value(item), sink),
+    let fed: Result<_, Error> = match item.cast::<PyString>().map(|text| text.to_str()) {
+        Ok(Ok(text)) => session.feed_json(text, sink),
+        // Half of a surrogate pair.
+        Ok(Err(_)) => session.feed_malformed(Malformed::InvalidUtf8, sink).map(|()| None),
+        Err(_) => session.feed_value(Value::new(item), sink),
     };
     fed.map_err(stream_error)
 }

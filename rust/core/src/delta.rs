@@ -69,7 +69,7 @@ pub enum Delta<'a> {
         /// The field's name.
         name: &'static str,
         /// Its value.
-        json: Cow<'a, str>,
+        value: Identity<'a>,
     },
     /// A field of the response: the last value counts.
     ResponseNote {
@@ -78,6 +78,8 @@ pub enum Delta<'a> {
         /// Its value.
         json: Cow<'a, str>,
     },
+    /// The choice exists, whatever else is said of it.
+    Announced,
     /// More text.
     Text(Cow<'a, str>),
     /// More reasoning.
@@ -116,6 +118,15 @@ pub enum Delta<'a> {
     Error(Cow<'a, str>),
     /// The terminator: nothing after it counts.
     End,
+}
+
+/// The value of a field that says which response this is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Identity<'a> {
+    /// A string.
+    Text(Cow<'a, str>),
+    /// Another value.
+    Json(Cow<'a, str>),
 }
 
 /// What a chunk says of a tool call.
@@ -163,8 +174,14 @@ fn own(text: Cow<'_, str>) -> Cow<'static, str> {
 impl Delta<'_> {
     fn into_owned(self) -> Delta<'static> {
         match self {
-            Self::Identity { name, json } => Delta::Identity { name, json: own(json) },
+            Self::Identity { name, value: Identity::Text(text) } => {
+                Delta::Identity { name, value: Identity::Text(own(text)) }
+            }
+            Self::Identity { name, value: Identity::Json(json) } => {
+                Delta::Identity { name, value: Identity::Json(own(json)) }
+            }
             Self::ResponseNote { name, json } => Delta::ResponseNote { name: own(name), json: own(json) },
+            Self::Announced => Delta::Announced,
             Self::Text(text) => Delta::Text(own(text)),
             Self::Thinking(text) => Delta::Thinking(own(text)),
             Self::Signature(text) => Delta::Signature(own(text)),

@@ -18,7 +18,7 @@ mod sse;
 pub mod wire;
 
 pub use blocks::{Block, Blocks};
-pub use delta::{CallDelta, CallSort, Delta, Field, Located, Origin};
+pub use delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 pub use error::{Error, ErrorKind, Malformed};
 pub use event::{BlockKind, Event, Part, Quirk, Sink};
 pub use limits::Limits;

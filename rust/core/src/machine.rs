@@ -5,9 +5,10 @@
 //! completes again. (4) After the finish of its choice nothing starts or grows. (5) This file knows no provider, and keeps no text but
 //! ids and names: what grows is handed on.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::delta::{CallDelta, CallSort, Delta};
+use crate::delta::{CallDelta, CallSort, Delta, Identity};
 use crate::error::ErrorKind;
 use crate::event::{BlockKind, Event, Part, Quirk, Sink};
 use crate::limits::Limits;
@@ -37,21 +38,12 @@ pub struct BlockMachine {
     identified: Vec<&'static str>,
     /// The response's other fields and their last values.
     noted: Noted,
-    phase: Phase,
+    is_terminated: bool,
+    has_failed: bool,
 }
 
 /// Fields and their last values. A peer chooses the names, so they are hashed with a seed.
 type Noted = HashMap<String, String>;
-
-/// How far the stream is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    /// The upstream reported an error.
-    Failed,
-    /// The terminator came.
-    Terminated,
-}
 
 /// One of the answers side by side.
 #[derive(Debug)]
@@ -152,13 +144,14 @@ impl BlockMachine {
             names: Vec::new(),
             identified: Vec::new(),
             noted: Noted::new(),
-            phase: Phase::Open,
+            is_terminated: false,
+            has_failed: false,
         }
     }
 
     /// Whether the terminator has come.
     pub fn is_terminated(&self) -> bool {
-        self.phase == Phase::Terminated
+        self.is_terminated
     }
 
     /// Whether the newest block of a choice is a tool call.
@@ -185,6 +178,7 @@ impl BlockMachine {
             Delta::Stop(_) => true,
             // The end completes every open block, in any choice: the session hands out one chunk for each.
             Delta::End
+            | Delta::Announced
             | Delta::Identity { .. }
             | Delta::ResponseNote { .. }
             | Delta::Note { .. }
@@ -196,14 +190,15 @@ impl BlockMachine {
     /// Takes one delta.
     pub fn step(&mut self, choice: u32, delta: Delta<'_>, sink: &mut impl Sink) -> Result<Outcome, ErrorKind> {
         match delta {
-            Delta::Identity { name, json } => self.identify(name, &json, sink),
+            Delta::Identity { name, value } => self.identify(name, &value, sink),
             Delta::ResponseNote { name, json } => self.note_response(&name, &json, sink),
             Delta::Usage(json) => sink.event(Event::UsageReported { json: &json }),
             Delta::Error(json) => {
-                self.phase = Phase::Failed;
+                self.has_failed = true;
                 sink.event(Event::ErrorReported { json: &json });
             }
             Delta::End => self.terminate(sink),
+            Delta::Announced => drop(self.choice(choice)?),
             Delta::Text(_)
             | Delta::Thinking(_)
             | Delta::Signature(_)
@@ -223,7 +218,7 @@ impl BlockMachine {
     /// The input is over; gives whether it was cut.
     pub fn finish(&mut self, sink: &mut impl Sink) -> bool {
         let has_finished = !self.choices.is_empty() && self.choices.iter().all(|choice| choice.is_finished);
-        let interrupted = !has_finished && !self.is_terminated();
+        let interrupted = !has_finished && (self.has_failed || !self.is_terminated);
         sink.event(Event::StreamEnded { interrupted });
         interrupted
     }
@@ -271,17 +266,29 @@ impl BlockMachine {
             Delta::ThinkingData(text) => self.grow_thinking(at, Part::Data, &text, sink)?,
             Delta::Raw { kind, json, whole } => self.grow_raw(at, &kind, &json, whole, sink)?,
             Delta::Call(call) => self.grow_call(at, &call, sink)?,
-            Delta::Identity { .. } | Delta::ResponseNote { .. } | Delta::Usage(_) | Delta::Error(_) | Delta::End => {}
+            Delta::Announced
+            | Delta::Identity { .. }
+            | Delta::ResponseNote { .. }
+            | Delta::Usage(_)
+            | Delta::Error(_)
+            | Delta::End => {}
         }
         Ok(Outcome::Taken)
     }
 
-    fn identify(&mut self, name: &'static str, json: &str, sink: &mut impl Sink) {
-        if json == "\"\"" || self.identified.contains(&name) {
+    fn identify(&mut self, name: &'static str, value: &Identity<'_>, sink: &mut impl Sink) {
+        if self.identified.contains(&name) {
             return;
         }
+        // Providers that have no value yet send an empty one.
+        let json = match value {
+            Identity::Text(text) if text.is_empty() => return,
+            Identity::Json(json) if json == "0" => return,
+            Identity::Text(text) => Cow::Owned(serde_json::Value::from(text.as_ref()).to_string()),
+            Identity::Json(json) => Cow::Borrowed(json.as_ref()),
+        };
         self.identified.push(name);
-        sink.event(Event::ResponseNoted { name, json });
+        sink.event(Event::ResponseNoted { name, json: &json });
     }
 
     fn note_response(&mut self, name: &str, json: &str, sink: &mut impl Sink) {
@@ -325,7 +332,7 @@ impl BlockMachine {
 
     /// The terminator came: completes every open block.
     pub fn terminate(&mut self, sink: &mut impl Sink) {
-        self.phase = Phase::Terminated;
+        self.is_terminated = true;
         for choice in &mut self.choices {
             if let Some(block) = choice.current.take() {
                 sink.event(Event::BlockCompleted { block });

@@ -172,6 +172,12 @@ impl Session {
         Ok(Some(self.intake.piece(ChunkText::Value)))
     }
 
+    /// Takes one chunk that cannot be read.
+    pub fn feed_malformed(&mut self, malformed: Malformed, sink: &mut impl Sink) -> Result<(), Error> {
+        let offset = self.count_chunk();
+        self.intake.skip(malformed, offset, sink)
+    }
+
     fn count_chunk(&mut self) -> u64 {
         self.chunks += 1;
         self.chunks - 1

@@ -60,6 +60,10 @@ struct Fields {
 }
 
 impl Fields {
+    fn is_empty(&self) -> bool {
+        self.event.is_empty() && self.data.is_none() && self.error.is_none()
+    }
+
     fn clear(&mut self) {
         self.event = 0..0;
         self.data = None;
@@ -188,7 +192,7 @@ impl SseFramer {
             if next == b'\n' {
                 self.line_start += 1;
                 self.searched = self.line_start;
-                if self.fields.data.is_none() && self.fields.error.is_none() {
+                if self.fields.is_empty() {
                     self.event_start = self.line_start;
                 }
             }
@@ -238,7 +242,7 @@ impl SseFramer {
                 self.retry = str::from_utf8(slice(&self.buffer, &value)).ok().and_then(|digits| digits.parse().ok());
             }
             // Comments, and fields that the standard does not know.
-            _ if self.fields.data.is_none() && self.fields.error.is_none() && self.fields.event.is_empty() => {
+            _ if self.fields.is_empty() => {
                 self.event_start = self.line_start;
             }
             _ => {}

@@ -46,12 +46,66 @@ pub struct Raw<'a>(pub Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if deserializer.is_human_readable() {
-            return <&RawValue>::deserialize(deserializer).map(|raw| Self(Cow::Borrowed(raw.get())));
+        if !deserializer.is_human_readable() {
+            // Values that do not come as text have no source text to borrow.
+            let value = serde_json::Value::deserialize(deserializer)?;
+            return Ok(Self(Cow::Owned(value.to_string())));
         }
-        // Values that do not come as text have no source text to borrow.
-        let value = serde_json::Value::deserialize(deserializer)?;
-        Ok(Self(Cow::Owned(value.to_string())))
+        let text = <&RawValue>::deserialize(deserializer)?.get();
+        match is_sound(text.as_bytes()) {
+            true => Ok(Self(Cow::Borrowed(text))),
+            false => Err(de::Error::custom("a value is nested too deep or has half a surrogate pair")),
+        }
+    }
+}
+
+/// An object that is kept as JSON text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawObject<'a>(pub Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Raw(text) = Raw::deserialize(deserializer)?;
+        if text.starts_with('{') { Ok(Self(text)) } else { Err(de::Error::custom("invalid type, expected an object")) }
+    }
+}
+
+/// How deep a value that is kept raw may be nested: nobody sends more than ten levels, and whoever reads it later may recurse.
+pub const RAW_DEPTH: usize = 64;
+
+/// Whether JSON that was skipped over, not read, can be read by anybody later: not too deep, and no half of a surrogate pair in it.
+fn is_sound(json: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut at) = (0_usize, false, 0);
+    while let Some(&byte) = json.get(at) {
+        match (in_string, byte) {
+            (true, b'\\') => match escape_length(json.get(at..).unwrap_or_default()) {
+                Some(length) => at += length - 1,
+                None => return false,
+            },
+            (_, b'"') => in_string = !in_string,
+            (false, b'{' | b'[') => depth += 1,
+            (false, b'}' | b']') => depth -= 1,
+            _ => {}
+        }
+        if depth > RAW_DEPTH {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// The length of the escape, of both halves if it is a surrogate pair; none if it is one half alone.
+fn escape_length(json: &[u8]) -> Option<usize> {
+    let unit = |at: usize| {
+        let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
+    };
+    match unit(0) {
+        None => Some(2),
+        Some(0xD800..0xDC00) => matches!(unit(6), Some(0xDC00..0xE000)).then_some(12),
+        Some(0xDC00..0xE000) => None,
+        Some(_) => Some(6),
     }
 }
 
@@ -96,8 +150,7 @@ macro_rules! wire_object {
                                     map.next_value::<serde::de::IgnoredAny>()?;
                                 })?
                                 _ => {
-                                    let value = map.next_value::<$crate::wire::json::Raw<'a>>()?;
-                                    if value.0 != "null" {
+                                    if let Some(value) = map.next_value::<Option<$crate::wire::json::Raw<'a>>>()? {
                                         extras.push((key.0, value.0));
                                     }
                                 }

@@ -11,7 +11,7 @@ use super::schema::{
     Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Function, Groq, ReasoningDetail,
     ThinkingBlock, ToolCall,
 };
-use crate::delta::{CallDelta, CallSort, Delta, Field, Located, Origin};
+use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 use crate::error::Malformed;
 use crate::sse::Frame;
 use crate::wire::json::{Extras, Raw, Str};
@@ -88,10 +88,13 @@ impl<'out, 'a> Deltas<'out, 'a> {
     }
 
     fn chunk(&mut self, chunk: Chunk<'a>) {
-        for (name, value) in [("id", chunk.id), ("model", chunk.model), ("created", chunk.created)] {
-            if let Some(Raw(json)) = value {
-                self.envelope(Delta::Identity { name, json });
+        for (name, value) in [("id", chunk.id), ("model", chunk.model)] {
+            if let Some(Str(text)) = value {
+                self.envelope(Delta::Identity { name, value: Identity::Text(text) });
             }
+        }
+        if let Some(Raw(json)) = chunk.created {
+            self.envelope(Delta::Identity { name: "created", value: Identity::Json(json) });
         }
         let groq_usage = chunk.x_groq.as_ref().and_then(|groq| usage_of_groq(&groq.0));
         let x_groq = chunk.x_groq.map(|groq| (Cow::Borrowed("x_groq"), groq.0));
@@ -113,6 +116,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
     }
 
     fn choice(&mut self, choice: Choice<'a>) {
+        self.push(Field::Envelope, 0, Delta::Announced);
         if let Some(delta) = choice.delta {
             self.delta(delta);
         }
@@ -126,8 +130,8 @@ impl<'out, 'a> Deltas<'out, 'a> {
     }
 
     fn delta(&mut self, delta: ChoiceDelta<'a>) {
-        if let Some(Raw(json)) = delta.role {
-            self.push(Field::Role, 0, Delta::Identity { name: "role", json });
+        if let Some(Str(role)) = delta.role {
+            self.push(Field::Role, 0, Delta::Identity { name: "role", value: Identity::Text(role) });
         }
         self.thinking(delta.thinking_blocks, delta.reasoning_details, delta.reasoning_content, delta.reasoning);
         let is_empty = matches!(&delta.content, Some(Content::Text(text)) if text.is_empty());
@@ -220,7 +224,8 @@ impl<'out, 'a> Deltas<'out, 'a> {
                 "reasoning.summary" => given(detail.summary),
                 "reasoning.encrypted" => None,
                 _ => {
-                    self.note(Cow::Borrowed("reasoning_details"), Cow::Owned(detail.to_json()), false);
+                    let (name, json) = (Cow::Borrowed("reasoning_details"), Cow::Owned(detail.to_json()));
+                    self.push(Field::ReasoningDetail, element, Delta::Note { name, json, repeats: false });
                     continue;
                 }
             };

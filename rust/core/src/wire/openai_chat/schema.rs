@@ -6,16 +6,16 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::wire::json::{Raw, Str, wire_object};
+use crate::wire::json::{Raw, RawObject, Str, wire_object};
 
 wire_object! {
     /// One chunk.
     Chunk {
-        "id" => id: Raw<'a>,
+        "id" => id: Str<'a>,
         "created" => created: Raw<'a>,
-        "model" => model: Raw<'a>,
+        "model" => model: Str<'a>,
         "choices" => choices: Vec<Choice<'a>>,
-        "usage" => usage: Raw<'a>,
+        "usage" => usage: RawObject<'a>,
         "error" => error: Raw<'a>,
         "x_groq" => x_groq: Raw<'a>,
     }
@@ -25,7 +25,7 @@ wire_object! {
 wire_object! {
     /// Where one provider puts the usage.
     Groq {
-        "usage" => usage: Raw<'a>,
+        "usage" => usage: RawObject<'a>,
     }
 }
 
@@ -43,7 +43,7 @@ wire_object! {
 wire_object! {
     /// What a chunk adds to a choice.
     Delta {
-        "role" => role: Raw<'a>,
+        "role" => role: Str<'a>,
         "content" => content: Content<'a>,
         "refusal" => refusal: Str<'a>,
         "reasoning_content" => reasoning_content: Str<'a>,
