@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 
 import feeding
 from feeding import canonical, run
+from models import said
 from penstock.errors import ProtocolError
 from penstock.events import BlockCompleted, BlockStarted
 from replay import replayed, shown
 from splits import SeededRandom
-from watching import completions, watch
+from watching import Seen, completions, watch
 from wire import DONE, Chunk, sse
 
 if TYPE_CHECKING:
@@ -87,9 +89,9 @@ fields = st.one_of(
 )
 
 
-def as_delta(said: list[tuple[str, Any]]) -> dict[str, Any]:
+def as_delta(saying: list[tuple[str, Any]]) -> dict[str, Any]:
     delta: dict[str, Any] = {}
-    for name, value in said:
+    for name, value in saying:
         longer = isinstance(value, list) and isinstance(delta.get(name), list)
         delta[name] = delta[name] + value if longer else value
     return delta
@@ -171,7 +173,12 @@ def test_both_engines_give_the_same_chunks_of_any_stream(
     core: Engine, reference: Engine, stream: list[Chunk], end: list[str]
 ) -> None:
     data = sse(*stream, *end)
-    assert watch(core, [data]) == watch(reference, [data])
+    for items in ([data], stream):
+        assert seen_by(core, items) == seen_by(reference, items)
+
+
+def seen_by(engine: Engine, items: list[Any]) -> list[Seen]:
+    return [replace(each, chunk=said(each.chunk)) for each in watch(engine, items)]
 
 
 @generated

@@ -54,8 +54,12 @@ def test_the_current_block_is_the_one_touched_last_over_all_choices(engine: Engi
         {"choices": [], "usage": {"prompt_tokens": 1}},
     ]
     current = [each.current for each in watch(engine, way.items(chunks))]
-    assert current[:5] == [None, "content", "content_1", "content", "a"]
-    assert current[6:] == [None, None]
+    assert current == [None, "content", "content_1", "content", "a", "a", None, None]
+
+
+def test_there_is_no_current_block_once_the_one_touched_last_is_complete(engine: Engine, way: Way) -> None:
+    chunks = [text("x", 1), text("y"), finish(index=0), text("z", 1)]
+    assert [each.current for each in watch(engine, way.items(chunks))] == ["content", "content_1", None, "content"]
 
 
 def test_a_reopened_block_is_current_and_not_complete_again(engine: Engine) -> None:

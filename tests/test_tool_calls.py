@@ -216,3 +216,15 @@ def test_arguments_and_another_name_in_one_delta_keep_the_arguments(run: Run) ->
     said = run(call("{", index=0, id="a", name="f"), call("}", index=0, name="g"))
     assert said.events == [*FIRST, *same(), CUT]
     assert said.quirks == {"name_changed": 1}
+
+
+def test_a_first_name_after_arguments_is_taken(run: Run) -> None:
+    said = run(call("{", index=0, id="a"), call("}", index=0, name="f"))
+    assert said.events == [
+        BlockStarted(0, "tool_call", "a"),
+        BlockGrew(0, "arguments", "{"),
+        BlockGrew(0, "name", "f"),
+        BlockGrew(0, "arguments", "}"),
+        CUT,
+    ]
+    assert said.quirks == {}
