@@ -92,7 +92,7 @@ bench: bench-rust bench-python ## Run all benchmarks
 
 .PHONY: bench-rust
 bench-rust: ## Measure the core
-	cargo bench --locked --manifest-path benches/rust/Cargo.toml
+	cargo bench --locked --workspace --exclude penstock-bindings
 
 .PHONY: bench-python
 bench-python: release-dev ## Measure the package: core, reference, and what else there is
