@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from penstock.blocks import StreamBlock, StreamState
     from splits import Split
 
-RECORDINGS = of_others("openai_chat/*.sse", "openai_chat/*.jsonl", "synthetic/openai-chat--*")
-# The plain Python engine takes seconds to read the longest recordings byte by byte, which says nothing that the others do not.
-BYTEWISE_ON_REFERENCE = 20_000
+SSE = of_others("openai_chat/*.sse", "synthetic/openai-chat--*.sse")
+LINES = of_others("openai_chat/*.jsonl", "synthetic/openai-chat--*.jsonl")
 
-every_recording = pytest.mark.parametrize("recording", RECORDINGS, ids=str)
+every_recording = pytest.mark.parametrize("recording", [*SSE, *LINES], ids=str)
+every_sse_recording = pytest.mark.parametrize("recording", SSE, ids=str)
 
 
 def items(recording: Recording, split: Split = whole) -> list[Any]:
@@ -34,13 +34,9 @@ def chunks_of(recording: Recording) -> list[str]:
     return oracle.chunks_of_sse(recording.data) if recording.is_sse else recording.lines
 
 
-def splits_of(recording: Recording, engine: Engine) -> list[Split]:
-    splits: list[Split] = [SeededRandom(1, 1 << 10), SeededRandom(2, 40)]
-    if recording.as_received:
-        splits.append(recording.as_received)
-    if engine.name == "core" or len(recording.data) <= BYTEWISE_ON_REFERENCE:
-        splits.append(bytewise)
-    return splits
+def splits_of(recording: Recording) -> list[Split]:
+    splits: list[Split] = [bytewise, SeededRandom(1, 1 << 10), SeededRandom(2, 40)]
+    return [*splits, recording.as_received] if recording.as_received else splits
 
 
 @every_recording
@@ -60,12 +56,10 @@ def test_both_engines_give_the_same_chunks_and_end_in_the_same_state(
     assert given[0] == given[1]
 
 
-@every_recording
+@every_sse_recording
 def test_a_recording_gives_the_same_events_however_its_bytes_are_cut(engine: Engine, recording: Recording) -> None:
-    if not recording.is_sse:
-        pytest.skip("the recording has no bytes of its own")
     expected = run(engine, items(recording))
-    for split in splits_of(recording, engine):
+    for split in splits_of(recording):
         assert run(engine, items(recording, split)) == expected, str(split)
 
 

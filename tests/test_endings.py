@@ -146,9 +146,11 @@ def test_an_error_of_the_framing_is_reported(engine: Engine, error: bytes, split
     assert said.quirks == {}
 
 
-def test_a_terminator_after_an_error_does_not_make_the_stream_whole(engine: Engine) -> None:
-    said = feeding.outcome(engine, [sse(text("Hello"), {"error": PROBLEM}, DONE)])
-    assert said.events[-1] == CUT
+@every_split
+def test_a_terminator_after_an_error_makes_nothing_whole(engine: Engine, split: Split) -> None:
+    said = feeding.outcome(engine, split(sse(text("Hello"), {"error": PROBLEM}, DONE)))
+    assert said.events == [*HELLO, REPORTED, CUT]
+    assert not said.state.blocks[0].is_complete
 
 
 # The terminator

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Always the same examples: a run that fails can be repeated, here and elsewhere.
 generated = settings(
-    max_examples=150,
+    max_examples=400,
     derandomize=True,
     deadline=None,
     database=None,
