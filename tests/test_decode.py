@@ -218,6 +218,11 @@ def test_another_type_of_detail_is_an_extra(run: Run) -> None:
     ]
 
 
+def test_a_detail_of_another_type_is_noted_where_extras_are_and_not_where_thinking_is(run: Run) -> None:
+    said = run(delta(content="Hello", reasoning_details=[{"type": "reasoning.odd"}]))
+    assert said.events == [*HELLO, BlockNoted(0, "reasoning_details", '{"type":"reasoning.odd"}'), CUT]
+
+
 # 4. Tool calls
 
 
