@@ -46,14 +46,15 @@ FORMS = {"dict": as_dict, **MODELS}
 
 
 def said(chunk: Any) -> Any:
-    """What a chunk in any form says: fields that are null, and choices and deltas that are empty, say nothing."""
+    """What a chunk in any form says: fields that are null, and padding, say nothing."""
     plain = chunk if isinstance(chunk, dict) else chunk.model_dump()
     return _without_nulls(plain)
 
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+        given = {name: each for name, each in value.items() if each is not None and name != "obfuscation"}
+        return {name: _without_nulls(each) for name, each in given.items()}
     if isinstance(value, list):
         return [_without_nulls(each) for each in value]
     return value

@@ -66,6 +66,10 @@ SCENARIOS = {
     "usage_after_the_finish": Scenario(
         [calls(A), finish("tool_calls"), {"choices": [], "usage": {"prompt_tokens": 1}}], ["a"]
     ),
+    "usage_and_error_beside_the_calls": Scenario(
+        [calls(A, B, C) | {"usage": {"prompt_tokens": 1}, "error": {"message": "e"}, "tier": "a"}, finish()],
+        ["a", "b", "c"],
+    ),
     "several_choices_in_one_chunk": Scenario(
         [
             chunk(choice({"content": "x"}), choice({"content": "y"}, 1)),
@@ -152,8 +156,9 @@ def of_blocks(events: list[Event]) -> list[Event]:
     return [event for event in events if not isinstance(event, ResponseNoted | UsageReported)]
 
 
-# The models have no room for a call without an id or for content as parts.
-MODELLED = {name: each for name, each in SCENARIOS.items() if name not in ("ids_missing", "content_parts")}
+# The models have no room for a call without an id, content as parts, or an error.
+NOT_MODELLED = ("ids_missing", "content_parts", "usage_and_error_beside_the_calls")
+MODELLED = {name: each for name, each in SCENARIOS.items() if name not in NOT_MODELLED}
 
 
 @every_model

@@ -35,7 +35,6 @@ generated = settings(
 WORDS = ("", "a", "Hm ", "ä😀", "\n\n", None)
 PARTS = (
     {"type": "text", "text": "t"},
-    {"type": "text", "text": ""},
     {"type": "thinking", "thinking": [{"type": "text", "text": "u"}]},
     {"type": "thinking", "thinking": "v"},
     {"type": "refusal", "refusal": "w"},
