@@ -96,7 +96,7 @@ bench-rust: ## Measure the core
 
 .PHONY: bench-python
 bench-python: release-dev ## Measure the package: core, reference, and what else there is
-	$(BIN)/python -m pytest benches/python --benchmark-only --timeout=0 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest benches/python --benchmark-only --benchmark-quiet --timeout=0 $(PYTEST_ARGS)
 
 .PHONY: lock
 lock: ## Renew requirements/dev.lock after a change of the dependency groups (needs uv)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sample as samples
+from duel import TIMER, Duel, fight
+from table import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_duels: list[Duel] = []
+_samples: list[samples.Sample] = []
+
+
+@pytest.fixture(scope="session")
+def sample() -> samples.Sample:
+    """The streams, read and converted once."""
+    if not _samples:
+        _samples.append(samples.load())
+    return _samples[0]
+
+
+@pytest.fixture(scope="session")
+def run() -> Iterator[Callable[[Any], Any]]:
+    """Runs a coroutine, in one event loop for all of them."""
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture
+def duel(benchmark: Any) -> Callable[..., None]:
+    """Measures one row: `duel(group, title, core, other, unit=…)`."""
+
+    def measure(
+        group: str, title: str, core: Callable[[], object], other: Callable[[], object], *, unit: float
+    ) -> None:
+        _duels.append(Duel(group, title, unit, *fight(benchmark, core, other)))
+
+    return measure
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # What others warn of when they are first used is theirs.
+    config.addinivalue_line("filterwarnings", "ignore")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.benchmark(timer=TIMER))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _duels:
+        terminalreporter.ensure_newline()
+        terminalreporter.write_line("")
+        for line in render(_samples, _duels):
+            terminalreporter.write_line(line)

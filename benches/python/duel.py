@@ -1,0 +1,80 @@
+"""Two contenders, timed in turn: whatever else the machine does meanwhile, it does to both."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# CPU time: every contender is one busy thread, and what other processes take of the machine is not its doing.
+TIMER = time.process_time
+# How long a row may take. With some twenty rows, all of them take a minute and a half.
+SECONDS = 4.0
+MIN_ROUNDS = 7
+MAX_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One row of the table: the seconds that each side took, round by round."""
+
+    group: str
+    title: str
+    unit: float  # what the table shows as 1, in seconds
+    core: list[float]
+    other: list[float]
+
+    @property
+    def ratios(self) -> list[float]:
+        """By how much the other side took longer, in each round."""
+        return [other / core for core, other in zip(self.core, self.other, strict=True)]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the ratios."""
+        return statistics.median(self.ratios)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The middle half of the ratios."""
+        low, _, high = statistics.quantiles(self.ratios, n=4)
+        return low, high
+
+    def cost(self, times: list[float]) -> float:
+        """The median of the times of one side, in the row's unit."""
+        return statistics.median(times) / self.unit
+
+
+def fight(benchmark: Any, core: Callable[[], object], other: Callable[[], object]) -> tuple[list[float], list[float]]:
+    """The times of both sides. pytest-benchmark times the core; the other side runs right before each of its rounds."""
+    others: list[float] = []
+    with _collected():
+        pace = _timed(core) + _timed(other)
+        rounds = round(min(max(SECONDS / pace, MIN_ROUNDS), MAX_ROUNDS))
+        benchmark.pedantic(core, setup=lambda: others.append(_timed(other)), rounds=rounds)
+    return list(benchmark.stats.stats.data), others
+
+
+def _timed(contender: Callable[[], object]) -> float:
+    start = TIMER()
+    contender()
+    return TIMER() - start
+
+
+@contextmanager
+def _collected() -> Iterator[None]:
+    """No garbage collection in the middle of a round: it would look at all inputs, and bill whoever allocates next."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
