@@ -315,6 +315,18 @@ def test_late_parts_of_one_choice_leave_another_alone(engine: Engine, way: Way) 
     assert "late" not in json.dumps(seen[-1].chunk)
 
 
+def test_a_repetition_beside_the_delta_goes_with_what_is_taken_out(engine: Engine, way: Way) -> None:
+    repeated = {"message": {"content": "xlate"}, "text": "late"}
+    chunks = [text("x"), finish(), chunk(choice({"content": "late"}, **repeated))]
+    seen = watch(engine, way.items(chunks))
+    assert said(seen[-1].chunk) == chunk(choice())
+
+
+def test_a_repetition_beside_the_delta_stays_where_nothing_is_taken_out(engine: Engine, way: Way) -> None:
+    chunks = [chunk(choice({"content": "x"}, message={"content": "x"}, text="x"))]
+    assert [each.chunk for each in watch(engine, way.items(chunks))] == chunks
+
+
 def test_a_malformed_chunk_never_reaches_the_policy(engine: Engine) -> None:
     assert [each.chunk for each in watch(engine, [text("x"), {"choices": 5}, "no", finish()])] == [text("x"), finish()]
 

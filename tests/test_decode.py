@@ -208,6 +208,16 @@ def test_signature_and_data_are_taken_from_the_details_where_the_text_is_plain(r
     assert said.events == [*THOUGHT, BlockGrew(0, "signature", "s"), BlockGrew(0, "data", "d"), CUT]
 
 
+def test_signature_and_data_are_each_taken_once_and_come_behind_the_text(run: Run) -> None:
+    blocks = [{"type": "thinking", "signature": "s"}, {"type": "redacted_thinking", "data": "d"}]
+    details = [
+        {"type": "reasoning.encrypted", "data": "2"},
+        {"type": "reasoning.text", "text": "Hm", "signature": "2"},
+    ]
+    said = run(delta(thinking_blocks=blocks, reasoning_details=details))
+    assert said.events == [*THOUGHT, BlockGrew(0, "signature", "s"), BlockGrew(0, "data", "d"), CUT]
+
+
 def test_another_type_of_detail_is_an_extra(run: Run) -> None:
     detail = {"type": "reasoning.odd", "text": "x", "index": 0}
     said = run(delta(reasoning="Hm", reasoning_details=[detail]))
@@ -333,6 +343,29 @@ def test_a_message_beside_the_delta_repeats_the_text_and_is_dropped(run: Run) ->
     assert said.state.blocks[0].extras == {}
 
 
+def test_a_note_that_repeats_the_last_one_of_its_name_on_its_block_is_not_noted_again(run: Run) -> None:
+    notes = ["a", "a", "b", "a"]
+    said = run(text("Hello"), *(delta(channel=note) for note in notes), call("{}", index=0, id="c", name="f"))
+    assert [event for event in said.events if isinstance(event, BlockNoted)] == [
+        BlockNoted(0, "channel", '"a"'),
+        BlockNoted(0, "channel", '"b"'),
+        BlockNoted(0, "channel", '"a"'),
+    ]
+    assert said.state.blocks[0].extras == {"channel": ["a", "b", "a"]}
+
+
+def test_a_new_block_gets_a_note_that_the_last_block_had(run: Run) -> None:
+    said = run(delta(content="Hello", channel="a"), delta(refusal="No", channel="a"))
+    assert [block.extras for block in said.state.blocks] == [{"channel": ["a"]}] * 2
+
+
+def test_the_notes_of_a_tool_call_and_annotations_are_noted_even_if_they_repeat(run: Run) -> None:
+    said = run(delta(content="Hello", annotations=[{"n": 1}, {"n": 1}]))
+    assert said.state.blocks[0].extras == {"annotations": [{"n": 1}, {"n": 1}]}
+    said = run(*[call("1", index=0, id="c", name="f", note=1)] * 2)
+    assert said.state.blocks[0].extras == {"note": [1, 1]}
+
+
 # 7. Audio and images
 
 
@@ -364,3 +397,11 @@ def test_each_image_is_a_block_of_its_own(run: Run) -> None:
         BlockGrew(1, "raw", '{"n":2}'),
         CUT,
     ]
+
+
+# 10. Choices
+
+
+def test_a_choice_without_an_index_has_its_position_in_the_array(run: Run) -> None:
+    said = run({"choices": [{"delta": {"content": "a"}}, {"index": None, "delta": {"content": "b"}}]})
+    assert [(block.choice, block.content) for block in said.state.blocks] == [(0, "a"), (1, "b")]

@@ -177,7 +177,15 @@ def test_both_engines_give_the_same_chunks_of_any_stream(
 
 
 def seen_by(engine: Engine, items: list[Any]) -> list[Seen]:
-    return [replace(each, chunk=said(each.chunk)) for each in watch(engine, items)]
+    return [replace(each, chunk=without_blanks(said(each.chunk))) for each in watch(engine, items)]
+
+
+def without_blanks(chunk: Chunk) -> Chunk:
+    """Without empty fields, which belong to no piece: only an empty content has a meaning of its own."""
+    for choice in chunk["choices"]:
+        choice["delta"] = {name: value for name, value in choice["delta"].items() if value != "" or name == "content"}
+    chunk["choices"] = [choice for choice in chunk["choices"] if choice != {"index": choice["index"], "delta": {}}]
+    return chunk
 
 
 @generated

@@ -147,7 +147,6 @@ FULL = chunk(
     ),
     id="r1",
     model="m",
-    created=1,
     usage={"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": 0}},
     x_groq={"usage": {}},
     error=None,
