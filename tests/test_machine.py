@@ -245,12 +245,37 @@ def test_the_finish_of_one_choice_makes_nothing_late_in_another(run: Run) -> Non
 def test_a_signature_belongs_to_the_open_thinking_block(
     run: Run, fields: dict[str, Any], part_name: str, value: str
 ) -> None:
-    said = run(delta(reasoning="Hm"), delta(**fields), delta(reasoning="!"))
+    said = run(delta(reasoning="Hm"), delta(**fields))
     assert said.events == [
         BlockStarted(0, "thinking", "thinking"),
         BlockGrew(0, "text", "Hm"),
         BlockGrew(0, part_name, value),
-        BlockGrew(0, "text", "!"),
+        CUT,
+    ]
+
+
+def test_thinking_behind_a_signature_starts_a_new_block(run: Run) -> None:
+    said = run(delta(reasoning="Hm"), delta(**SIGNED), delta(reasoning="!"), delta(**SIGNED))
+    assert said.events == [
+        BlockStarted(0, "thinking", "thinking"),
+        BlockGrew(0, "text", "Hm"),
+        BlockGrew(0, "signature", "s"),
+        BlockCompleted(0),
+        BlockStarted(1, "thinking", "thinking_1"),
+        BlockGrew(1, "text", "!"),
+        BlockGrew(1, "signature", "s"),
+        CUT,
+    ]
+
+
+def test_a_second_piece_of_data_starts_a_new_block(run: Run) -> None:
+    said = run(delta(**REDACTED), delta(**REDACTED))
+    assert said.events == [
+        BlockStarted(0, "thinking", "thinking"),
+        BlockGrew(0, "data", "d"),
+        BlockCompleted(0),
+        BlockStarted(1, "thinking", "thinking_1"),
+        BlockGrew(1, "data", "d"),
         CUT,
     ]
 

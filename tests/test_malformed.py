@@ -33,7 +33,6 @@ WRONG_SHAPES: dict[str, Chunk] = {
     "model_object": {"model": {}, "choices": []},
     "role_number": delta(role=5),
     "usage_text": {"usage": "x", "choices": []},
-    "usage_details_number": {"usage": {"prompt_tokens_details": 5}, "choices": []},
     "choices_object": {"choices": {}},
     "choices_text": {"choices": "x"},
     "choice_text": {"choices": ["x"]},

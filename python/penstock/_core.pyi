@@ -1,5 +1,5 @@
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, final
+from typing import Any, Literal, Self, final
 
 from typing_extensions import Buffer
 
@@ -8,6 +8,9 @@ from penstock.errors import ProtocolError
 from penstock.limits import Limits
 from penstock.sse import SseEvent
 
+__all__ = ["BlockSource", "SseFramer", "StreamProcessor"]
+
+@final
 class StreamProcessor:
     def __new__(
         cls,
@@ -15,7 +18,7 @@ class StreamProcessor:
         emit: Literal["chunks", "events", "nothing"] = "chunks",
         strict: bool = False,
         limits: Limits | None = None,
-    ) -> StreamProcessor: ...
+    ) -> Self: ...
     @property
     def state(self) -> StreamState: ...
     def feed(self, item: Any) -> Iterable[Any]: ...
@@ -26,7 +29,7 @@ class StreamProcessor:
 
 @final
 class SseFramer:
-    def __new__(cls, *, limit_bytes: int = 8388608) -> SseFramer: ...
+    def __new__(cls, *, limit_bytes: int = 8388608) -> Self: ...
     @property
     def retry(self) -> int | None: ...
     def feed(self, read: Buffer) -> list[SseEvent]: ...

@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from penstock.blocks import StreamState, ToolCallStreamBlock
+from penstock.blocks import StreamBlock, StreamState, ToolCallStreamBlock
 from penstock.context import StreamingContext
 from penstock.processor import StreamProcessor
 
@@ -29,7 +29,7 @@ def _chunk(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
     chunk = {
         "id": "chatcmpl-demo",
         "object": "chat.completion.chunk",
-        "created": 0,
+        "created": 1,
         "model": "demo",
         "choices": [choice],
     }
@@ -37,15 +37,14 @@ def _chunk(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
 
 
 def _answer() -> Iterator[bytes]:
-    """What a provider sends: server-sent events, one token each."""
+    """What a provider sends: server-sent events, a token each."""
     yield _chunk({"role": "assistant", "content": ""})
     for word in re.findall(r"\S+\s*", TEXT):
         yield _chunk({"content": word})
     for index, (call_id, name, arguments) in enumerate(CALLS):
         yield _chunk({"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": ""}}]})
-        text = json.dumps(arguments)
-        for start in range(0, len(text), 8):
-            yield _chunk({"tool_calls": [{"index": index, "function": {"arguments": text[start : start + 8]}}]})
+        for piece in re.findall(r".{1,8}", json.dumps(arguments)):
+            yield _chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     yield _chunk({}, "tool_calls")
     yield b"data: [DONE]\n\n"
 
@@ -63,16 +62,18 @@ class _Gatekeeper:
 
     def __init__(self) -> None:
         self._held: list[Any] = []
-        self._shown: object = None
+        self._shown: StreamBlock | None = None
 
     async def on_chunk(self, chunk: Any, state: StreamState, context: StreamingContext) -> None:
         completed = state.just_completed
         if isinstance(completed, ToolCallStreamBlock):
             if completed.name in FORBIDDEN:
+                print(f"\n  ✗ {completed.name} is not allowed: the client never sees this call")
                 context.terminate()
                 return
+            print(f"\n  ✓ {completed.name} may pass", end="")
             await self._release(context)
-        self._show(state)
+        self._show(state.current_block)
         self._held.append(chunk)
         if not isinstance(state.current_block, ToolCallStreamBlock):
             await self._release(context)
@@ -82,13 +83,14 @@ class _Gatekeeper:
             await context.send(held)
         self._held.clear()
 
-    def _show(self, state: StreamState) -> None:
-        block = state.current_block
+    def _show(self, block: StreamBlock | None) -> None:
         if block is None:
             return
         if block is not self._shown:
             self._shown = block
-            f" {block.name}" if isinstance(block, ToolCallStreamBlock) else ""
+            name = f" {block.name}" if isinstance(block, ToolCallStreamBlock) else ""
+            print(f"\n[{block.type}{name}] ", end="")
+        print(block.delta, end="", flush=True)
 
 
 async def run(*, delay: float = 0.02) -> None:
@@ -96,5 +98,6 @@ async def run(*, delay: float = 0.02) -> None:
     context = StreamingContext()
     processor = StreamProcessor(on_chunk_callback=_Gatekeeper().on_chunk)
     await processor.process(_reads(delay), context)
-    for _block in processor.state.blocks:
-        pass
+    print(f"\n{len(context.sent)} chunks were sent on. The blocks, as the processor saw them:")
+    for block in processor.state.blocks:
+        print(f"  {block}")

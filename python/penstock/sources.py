@@ -33,7 +33,8 @@ def checked_iterable(incoming: object) -> Iterable[Any]:
         TypeError: It is not iterable, or what it would give are characters, numbers or names.
     """
     if isinstance(incoming, (bytes, bytearray, memoryview, str, Mapping)) or not isinstance(incoming, Iterable):
-        msg = f"expected an iterable of chunks or reads, not {type(incoming).__name__}"
+        kind = cast("object", incoming).__class__.__name__
+        msg = f"expected an iterable of chunks or reads, not {kind}"
         raise TypeError(msg)
     return cast("Iterable[Any]", incoming)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["Usage"]
 
@@ -33,13 +33,18 @@ class Usage:
     @classmethod
     def from_openai_chat(cls, raw: dict[str, Any]) -> Usage:
         """Reads a chat completion's `usage`, whose input count includes cached tokens."""
-        prompt: dict[str, Any] = raw.get("prompt_tokens_details") or {}
-        completion: dict[str, Any] = raw.get("completion_tokens_details") or {}
         return cls(
-            input_tokens=raw.get("prompt_tokens"),
-            output_tokens=raw.get("completion_tokens"),
-            cache_read_tokens=prompt.get("cached_tokens"),
-            cache_write_tokens=prompt.get("cache_write_tokens"),
-            reasoning_tokens=completion.get("reasoning_tokens"),
+            input_tokens=_count(raw, "prompt_tokens"),
+            output_tokens=_count(raw, "completion_tokens"),
+            cache_read_tokens=_count(raw, "prompt_tokens_details", "cached_tokens"),
+            cache_write_tokens=_count(raw, "prompt_tokens_details", "cache_write_tokens"),
+            reasoning_tokens=_count(raw, "completion_tokens_details", "reasoning_tokens"),
             raw=raw,
         )
+
+
+def _count(raw: Any, *path: str) -> int | None:
+    """The number at a path; None if there is none, or something else."""
+    for name in path:
+        raw = cast("dict[str, Any]", raw).get(name) if isinstance(raw, dict) else None
+    return raw if isinstance(raw, int) else None

@@ -100,9 +100,6 @@ class Decoder:
         usage = self._keep(value)
         if not is_object(usage):
             raise Malformed("wrong_shape", "usage is not an object")
-        for name in ("prompt_tokens_details", "completion_tokens_details"):
-            if not isinstance(usage.get(name), (dict, type(None))):
-                raise Malformed("wrong_shape", f"{name} is not an object")
         return usage
 
     def _choice(self, choice: Any, position: int) -> tuple[int, list[Delta]]:
@@ -180,7 +177,8 @@ class Decoder:
             path = ("delta", "reasoning_details", number)
             name = _DETAIL_TEXTS.get(_text(fields, "type"))
             if name is None:
-                deltas.append(("note", ("reasoning_details", self._keep(detail)), path))
+                given = {name: self._keep(value) for name, value in fields.items() if value is not None}
+                deltas.append(("note", ("reasoning_details", given), path))
                 continue
             said = (
                 ("thinking", _text(fields, name)),

@@ -33,6 +33,16 @@ _FINISH_REASONS = {
 }
 
 
+def _goes_on(block: LiveBlock, block_type: str) -> bool:
+    """Whether text of a type belongs to a block; not to a thinking block whose signature has come."""
+    return block.type == block_type and not (block_type == "thinking" and block.value("signature"))
+
+
+def _lacks_room(choice: Choice, part: str) -> bool:
+    """Whether no thinking block of the choice can take a signature or data: each takes one."""
+    return choice.newest_thinking is None or bool(choice.newest_thinking.value(part))
+
+
 class BlockMachine:
     """Keeps the state of one stream; says what happened to its blocks if `wants_events`."""
 
@@ -105,11 +115,11 @@ class BlockMachine:
             return False
         match kind:
             case "content" | "thinking" | "refusal":
-                return bool(value) and current.type != kind
+                return bool(value) and not _goes_on(current, kind)
             case "tool_call":
                 return choice.call_meant_by(value) is not current
             case "signature" | "data":
-                return choice.newest_thinking is None and current.type != "tool_call"
+                return _lacks_room(choice, kind) and current.type != "tool_call"
             case "raw":
                 return not current.goes_on_with(value)
             case "finish":
@@ -123,7 +133,7 @@ class BlockMachine:
         if choice.is_finished:
             return self._refuse("late_text")
         block = choice.current
-        if block is None or block.type != block_type:
+        if block is None or not _goes_on(block, block_type):
             block = self._start(choice, block_type, self._make_id(block_type))
         self._grow(block, "content", text)
         self.state.current_block = block.public
@@ -146,10 +156,10 @@ class BlockMachine:
         if choice.is_finished:
             return self._refuse("late_text")
         block, current = choice.newest_thinking, choice.current
-        if block is None and current is not None and current.type == "tool_call":
-            self._note_block(current, part, text)
-            return True
-        if block is None:
+        if block is None or _lacks_room(choice, part):
+            if current is not None and current.type == "tool_call":
+                self._note_block(current, part, text)
+                return True
             block = self._start(choice, "thinking", self._make_id("thinking"))
         self._grow(block, part, text)
         return True

@@ -21,7 +21,7 @@ enum Place {
 }
 
 /// The fields of a delta that belong to one piece or another.
-const OF_DELTA: [Field; 12] = [
+const OF_DELTA: [Field; 13] = [
     Field::Role,
     Field::Content,
     Field::ContentPart,
@@ -29,6 +29,7 @@ const OF_DELTA: [Field; 12] = [
     Field::ReasoningContent,
     Field::Reasoning,
     Field::ReasoningDetail,
+    Field::OtherDetail,
     Field::ThinkingBlock,
     Field::Audio,
     Field::Image,
@@ -44,7 +45,7 @@ fn place(field: Field) -> (Place, &'static str) {
         Field::Refusal => (Place::Delta, "refusal"),
         Field::ReasoningContent => (Place::Delta, "reasoning_content"),
         Field::Reasoning => (Place::Delta, "reasoning"),
-        Field::ReasoningDetail => (Place::DeltaList, "reasoning_details"),
+        Field::ReasoningDetail | Field::OtherDetail => (Place::DeltaList, "reasoning_details"),
         Field::ThinkingBlock => (Place::DeltaList, "thinking_blocks"),
         Field::Audio => (Place::Delta, "audio"),
         Field::Image => (Place::DeltaList, "images"),
@@ -53,6 +54,7 @@ fn place(field: Field) -> (Place, &'static str) {
         Field::Extra => (Place::Extra, ""),
         Field::FinishReason => (Place::Choice, "finish_reason"),
         Field::Usage => (Place::Chunk, "usage"),
+        Field::Error => (Place::Chunk, "error"),
         Field::Envelope => (Place::Envelope, ""),
     }
 }
@@ -60,9 +62,12 @@ fn place(field: Field) -> (Place, &'static str) {
 /// Reasoning comes in several of these at once, each saying the same: they stay or go together.
 const THINKING: [Field; 4] = [Field::ReasoningContent, Field::Reasoning, Field::ReasoningDetail, Field::ThinkingBlock];
 
+/// Fields of a choice that repeat what its delta says: they would say what is left out.
+const REPEATED: [&str; 2] = ["message", "text"];
+
 /// The chunk as it belongs to one piece.
 pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
-    if piece.is_partial { select(chunk, piece.kept) } else { without(chunk, piece.dropped) }
+    if piece.is_partial { select(chunk, piece.kept) } else { without(chunk, piece) }
 }
 
 /// A chunk that says nothing, for a completion that no chunk of the wire brought.
@@ -76,7 +81,7 @@ pub(crate) fn closing<'py>(state: &Bound<'py, PyAny>, choice: u32) -> PyResult<B
     let chunk = PyDict::new(py);
     chunk.set_item("id", state.getattr(intern!(py, "id"))?)?;
     chunk.set_item("object", "chat.completion.chunk")?;
-    chunk.set_item("created", extras.get_item("created")?)?;
+    chunk.set_item("created", extras.get_item("created")?.map_or(0, |created| created.extract().unwrap_or(0_u64)))?;
     chunk.set_item("model", state.getattr(intern!(py, "model"))?)?;
     chunk.set_item("choices", PyList::new(py, [silent])?)?;
     Ok(chunk.into_any())
@@ -90,45 +95,57 @@ pub(crate) fn failure<'py>(state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
 }
 
 /// Everything but what was left out.
-fn without<'py>(chunk: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+fn without<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
     let whole = copy(chunk)?;
     let choices = list(&get(chunk, "choices")?)?;
     let copies = PyList::empty(chunk.py());
     for (position, choice) in choices.iter().enumerate() {
-        let own: Vec<Origin> = dropped.iter().filter(|origin| origin.choice == position).copied().collect();
-        let view = if own.is_empty() { choice } else { choice_without(&choice, &own)? };
+        let of_choice =
+            |origins: &[Origin]| origins.iter().filter(|o| o.choice == position).copied().collect::<Vec<_>>();
+        let dropped = of_choice(piece.dropped);
+        let view = if dropped.is_empty() { choice } else { choice_without(&choice, &dropped, &of_choice(piece.kept))? };
         copies.append(view)?;
     }
     set(&whole, "choices", copies.into_any())?;
     Ok(whole)
 }
 
-fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
+fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin], kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
     let view = copy(choice)?;
-    let delta = copy(&get(choice, "delta")?)?;
+    for repeated in REPEATED {
+        remove(&view, repeated)?;
+    }
+    let original = get(choice, "delta")?;
+    let delta = copy(&original)?;
     for origin in dropped {
+        let (kind, name) = place(origin.field);
         if THINKING.contains(&origin.field) {
-            for field in THINKING {
-                remove(&delta, place(field).1)?;
+            for repeated in ["reasoning_content", "reasoning", "thinking_blocks"] {
+                remove(&delta, repeated)?;
             }
-            continue;
-        }
-        match place(origin.field) {
-            (Place::Delta, name) => remove(&delta, name)?,
-            (Place::DeltaList, name) => {
-                let gone: Vec<usize> = dropped.iter().filter(|o| o.field == origin.field).map(|o| o.element).collect();
-                let elements = list(&get(&delta, name)?)?;
-                if elements.len() == gone.len() {
-                    remove(&delta, name)?;
-                } else if elements.len() > gone.len() {
-                    set(&delta, name, elements_where(&get(choice, "delta")?, name, |at| !gone.contains(&at))?)?;
-                }
-            }
-            (Place::Choice | Place::Extra | Place::Chunk | Place::Envelope, _) => {}
+            keep_elements(&delta, &original, "reasoning_details", |at| {
+                kept.iter().any(|o| o.field == Field::OtherDetail && o.element == at)
+            })?;
+        } else if kind == Place::DeltaList {
+            let is_gone = |at: usize| dropped.iter().any(|o| o.field == origin.field && o.element == at);
+            keep_elements(&delta, &original, name, |at| !is_gone(at))?;
+        } else if kind == Place::Delta {
+            remove(&delta, name)?;
         }
     }
     set(&view, "delta", delta)?;
     Ok(view)
+}
+
+/// Leaves only some elements of a list, and no list where none are left.
+fn keep_elements<'py>(
+    delta: &Bound<'py, PyAny>,
+    original: &Bound<'py, PyAny>,
+    name: &str,
+    keep: impl Fn(usize) -> bool,
+) -> PyResult<()> {
+    let kept = elements_where(original, name, keep)?;
+    if kept.is_truthy()? { set(delta, name, kept) } else { remove(delta, name) }
 }
 
 /// Nothing but what belongs to the piece.
@@ -143,8 +160,11 @@ fn select<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py
         }
     }
     set(&view, "choices", copies.into_any())?;
-    if !kept.iter().any(|origin| origin.field == Field::Usage) {
-        clear(&view, "usage")?;
+    let has = |field: Field| kept.iter().any(|origin| origin.field == field);
+    for (field, name) in [(Field::Usage, "usage"), (Field::Usage, "x_groq"), (Field::Error, "error")] {
+        if !has(field) {
+            clear(&view, name)?;
+        }
     }
     Ok(view)
 }
@@ -159,6 +179,9 @@ fn is_of_choice(field: Field) -> bool {
 fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
     let has = |field: Field| kept.iter().any(|origin| origin.field == field);
     let view = copy(choice)?;
+    for repeated in REPEATED {
+        remove(&view, repeated)?;
+    }
     if !has(Field::FinishReason) {
         clear(&view, "finish_reason")?;
     }
@@ -176,16 +199,18 @@ fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bou
 fn delta_with<'py>(original: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
     let is_kept = |field: Field| kept.iter().any(|origin| origin.field == field);
     let has_thinking = THINKING.into_iter().any(is_kept);
-    let stays = |field: Field| is_kept(field) || (has_thinking && THINKING.contains(&field));
+    let repeats = |field: Field| {
+        let is_plain = matches!(field, Field::ReasoningContent | Field::Reasoning);
+        is_plain && get(original, place(field).1).is_ok_and(|text| text.is_truthy().unwrap_or(false))
+    };
+    let stays = |field: Field| is_kept(field) || (has_thinking && repeats(field));
     let is_named = |name: &str| OF_DELTA.iter().any(|&field| place(field).1 == name);
     let delta = copy(original)?;
-    remove_others(&delta, |name| match is_named(name) {
-        true => OF_DELTA.iter().any(|&field| place(field).1 == name && stays(field)),
-        false => is_kept(Field::Extra),
-    })?;
+    let is_left = |name: &str| OF_DELTA.iter().any(|&field| place(field).1 == name && stays(field));
+    remove_others(&delta, |name| if is_named(name) { is_left(name) } else { is_kept(Field::Extra) })?;
     for field in OF_DELTA.into_iter().filter(|&field| is_kept(field)) {
         if let (Place::DeltaList, name) = place(field) {
-            let elements: Vec<usize> = kept.iter().filter(|o| o.field == field).map(|o| o.element).collect();
+            let elements: Vec<usize> = kept.iter().filter(|o| place(o.field).1 == name).map(|o| o.element).collect();
             set(&delta, name, elements_where(original, name, |at| elements.contains(&at))?)?;
         }
     }
@@ -244,7 +269,11 @@ fn set<'py>(object: &Bound<'py, PyAny>, name: &str, value: Bound<'py, PyAny>) ->
 fn remove(object: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
     match object.cast::<PyDict>() {
         Ok(dict) if dict.contains(name)? => dict.del_item(name),
-        Err(_) if object.hasattr(name)? => object.delattr(name),
+        // LiteLLM's models are asked with `in` what they have; of the SDK's, a field that is gone would be an AttributeError.
+        Err(_) if object.hasattr(name)? && object.hasattr(intern!(object.py(), "__contains__"))? => {
+            object.delattr(name)
+        }
+        Err(_) if object.hasattr(name)? => object.setattr(name, object.py().None()),
         Ok(_) | Err(_) => Ok(()),
     }
 }

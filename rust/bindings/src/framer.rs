@@ -25,7 +25,7 @@ fn sse_event<'py>(py: Python<'py>, frame: &Frame<'_>) -> PyResult<Bound<'py, PyA
 #[pymethods]
 impl SseFramer {
     #[new]
-    #[pyo3(signature = (*, limit_bytes = 8 << 20))]
+    #[pyo3(signature = (*, limit_bytes = 8_388_608))]
     fn new(limit_bytes: usize) -> Self {
         Self { framer: Mutex::new(penstock_core::SseFramer::new(limit_bytes)) }
     }

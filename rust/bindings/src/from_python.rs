@@ -63,7 +63,10 @@ impl<'a, 'py> Value<'a, 'py> {
     }
 
     fn visit_text<'de, V: Visitor<'de>>(text: &Bound<'py, PyString>, visitor: V) -> Result<V::Value, Unreadable> {
-        visitor.visit_str(text.to_str()?)
+        match text.to_str() {
+            Ok(text) => visitor.visit_str(text),
+            Err(_) => Err(Unreadable("text with half a surrogate pair".into())),
+        }
     }
 
     fn visit_number<'de, V: Visitor<'de>>(number: &Bound<'py, PyInt>, visitor: V) -> Result<V::Value, Unreadable> {

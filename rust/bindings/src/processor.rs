@@ -38,7 +38,7 @@ impl Emit {
 }
 
 /// Reads one stream of chat chunks into blocks.
-#[pyclass(frozen, module = "penstock._core", subclass)]
+#[pyclass(frozen, module = "penstock._core")]
 pub(crate) struct StreamProcessor {
     inner: Mutex<Inner>,
     state: Py<PyAny>,
@@ -53,6 +53,8 @@ struct Inner {
     /// The chunk that is worked on, for the pieces of it.
     chunk: Option<Py<PyAny>>,
     is_finishing: bool,
+    /// Whether the stream ended in an error.
+    is_over: bool,
 }
 
 #[pymethods]
@@ -64,8 +66,14 @@ impl StreamProcessor {
         let mode = if strict { Mode::Strict } else { Mode::Lenient };
         let grain = if emit == Emit::Chunks { Grain::Completion } else { Grain::Chunk };
         let session = Session::new(mode, grain, limits.map_or(Ok(Limits::default()), read_limits)?);
-        let inner =
-            Inner { session, state: State::new(py)?, waiting: VecDeque::new(), chunk: None, is_finishing: false };
+        let inner = Inner {
+            session,
+            state: State::new(py)?,
+            waiting: VecDeque::new(),
+            chunk: None,
+            is_finishing: false,
+            is_over: false,
+        };
         let state = inner.state.object.clone_ref(py);
         Ok(Self { inner: Mutex::new(inner), state, emit })
     }
@@ -104,7 +112,10 @@ impl StreamProcessor {
 
     /// Goes on by one chunk.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.lock()?.next_chunk(py)
+        let mut inner = self.lock()?;
+        let next = inner.next_chunk(py);
+        inner.is_over |= next.is_err();
+        next
     }
 }
 
@@ -122,12 +133,13 @@ impl Inner {
             return Ok(processor.clone().into_any());
         }
         let events = PyList::empty(py);
-        self.run(py, (emit == Emit::Events).then_some(&events))?;
-        Ok(events.into_any())
+        let run = self.run(py, (emit == Emit::Events).then_some(&events));
+        self.is_over |= run.is_err();
+        run.map(|()| events.into_any())
     }
 
     fn accept(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
-        if self.is_finishing {
+        if self.is_finishing || self.is_over {
             return Err(closed());
         }
         if is_read(item) {
@@ -148,16 +160,19 @@ impl Inner {
 
     /// Takes everything that was fed.
     fn run<'py>(&mut self, py: Python<'py>, events: Option<&Bound<'py, PyList>>) -> PyResult<()> {
-        self.state.begin_chunk(py)?;
         let Self { session, state, waiting, .. } = self;
         let mut writer = StateWriter::new(py, state, events);
         while let Some(item) = waiting.pop_front() {
+            writer.expect_chunk();
             feed_chunk(session, item.bind(py), &mut writer)?;
         }
-        while session.next_piece(&mut writer).map_err(stream_error)?.is_some() {}
-        if self.is_finishing {
-            while session.finish(&mut writer).map_err(stream_error)?.is_some() {}
+        loop {
+            writer.expect_chunk();
+            if session.next_piece(&mut writer).map_err(stream_error)?.is_none() {
+                break;
+            }
         }
+        while self.is_finishing && session.finish(&mut writer).map_err(stream_error)?.is_some() {}
         writer.finish()
     }
 

@@ -160,13 +160,20 @@ pub(crate) struct StateWriter<'a, 'py> {
     py: Python<'py>,
     state: &'a mut State,
     events: Option<&'a Bound<'py, PyList>>,
+    /// Whether the next event is the first of a chunk.
+    is_at_start: bool,
     /// The first thing that went wrong: a sink cannot say so itself.
     error: Option<PyErr>,
 }
 
 impl<'a, 'py> StateWriter<'a, 'py> {
     pub(crate) fn new(py: Python<'py>, state: &'a mut State, events: Option<&'a Bound<'py, PyList>>) -> Self {
-        Self { py, state, events, error: None }
+        Self { py, state, events, is_at_start: false, error: None }
+    }
+
+    /// The next event begins a chunk. What the last one completed stays known until then.
+    pub(crate) fn expect_chunk(&mut self) {
+        self.is_at_start = true;
     }
 
     pub(crate) fn finish(self) -> PyResult<()> {
@@ -319,6 +326,9 @@ fn type_name(kind: BlockKind) -> &'static str {
 
 impl Sink for StateWriter<'_, '_> {
     fn event(&mut self, event: Event<'_>) {
+        if std::mem::take(&mut self.is_at_start) {
+            self.error = self.error.take().or(self.state.begin_chunk(self.py).err());
+        }
         self.state.blocks.lock().event(event);
         if self.error.is_none() {
             self.error = self.write(&event).and_then(|()| self.list(&event)).err();

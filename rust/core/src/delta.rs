@@ -41,6 +41,8 @@ pub enum Field {
     Reasoning,
     /// `delta.reasoning_details`
     ReasoningDetail,
+    /// `delta.reasoning_details`, of a type that means nothing here
+    OtherDetail,
     /// `delta.thinking_blocks`
     ThinkingBlock,
     /// `delta.audio`
@@ -57,6 +59,8 @@ pub enum Field {
     FinishReason,
     /// top-level `usage`
     Usage,
+    /// top-level `error`
+    Error,
     /// any other field at top level
     Envelope,
 }

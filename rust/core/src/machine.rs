@@ -51,13 +51,31 @@ struct Choice {
     number: u32,
     current: Option<usize>,
     newest: Option<usize>,
-    newest_thinking: Option<usize>,
+    newest_thinking: Option<Thinking>,
     calls: Vec<Call>,
     is_finished: bool,
     /// The kind of the current block, if that is one that grows raw.
     growing_raw: Option<String>,
     /// The last note of each name on the newest block, to tell repetitions.
     noted: Noted,
+}
+
+/// A thinking block, and what it has had of what comes once.
+#[derive(Clone, Copy, Debug)]
+struct Thinking {
+    block: usize,
+    has_signature: bool,
+    has_data: bool,
+}
+
+impl Thinking {
+    fn has(&self, part: Part) -> bool {
+        match part {
+            Part::Signature => self.has_signature,
+            Part::Data => self.has_data,
+            Part::Text | Part::Name | Part::Arguments | Part::Raw => false,
+        }
+    }
 }
 
 /// A tool call as far as it can be told from others.
@@ -90,6 +108,11 @@ impl Choice {
             growing_raw: None,
             noted: Noted::new(),
         }
+    }
+
+    /// Whether a block is a thinking block whose signature has come: text behind it belongs to the next.
+    fn is_signed(&self, block: usize) -> bool {
+        self.newest_thinking.is_some_and(|thinking| thinking.block == block && thinking.has_signature)
     }
 
     /// Whether the current block is a raw one of this kind that more values belong to.
@@ -167,10 +190,11 @@ impl BlockMachine {
         let other_than = |kind: BlockKind| self.blocks.get(current) != Some(&kind);
         match delta {
             Delta::Text(text) => !text.is_empty() && other_than(BlockKind::Text),
-            Delta::Thinking(text) => !text.is_empty() && other_than(BlockKind::Thinking),
+            Delta::Thinking(text) => !text.is_empty() && (other_than(BlockKind::Thinking) || choice.is_signed(current)),
             Delta::Refusal(text) => !text.is_empty() && other_than(BlockKind::Refusal),
             Delta::Raw { kind, whole, .. } => *whole || !choice.grows(kind),
-            Delta::Signature(_) | Delta::ThinkingData(_) => self.starts_thinking(choice),
+            Delta::Signature(_) => self.starts_thinking(choice, Part::Signature),
+            Delta::ThinkingData(_) => self.starts_thinking(choice, Part::Data),
             Delta::Call(call) => match choice.target(call) {
                 Target::Known(at) => choice.calls.get(at).is_some_and(|call| call.block != current),
                 Target::New => true,
@@ -215,12 +239,19 @@ impl BlockMachine {
         Ok(Outcome::Taken)
     }
 
-    /// The input is over; gives whether it was cut.
-    pub fn finish(&mut self, sink: &mut impl Sink) -> bool {
-        let has_finished = !self.choices.is_empty() && self.choices.iter().all(|choice| choice.is_finished);
-        let interrupted = !has_finished && (self.has_failed || !self.is_terminated);
+    /// The input is over.
+    pub fn finish(&mut self, sink: &mut impl Sink) {
+        let interrupted = self.is_broken_off() || !(self.has_finished() || self.is_terminated);
         sink.event(Event::StreamEnded { interrupted });
-        interrupted
+    }
+
+    fn has_finished(&self) -> bool {
+        !self.choices.is_empty() && self.choices.iter().all(|choice| choice.is_finished)
+    }
+
+    /// Whether the upstream failed before it finished: what is open is not whole, whatever it says after that.
+    pub fn is_broken_off(&self) -> bool {
+        self.has_failed && !self.has_finished()
     }
 
     /// The choices that have an open block, and that block.
@@ -283,7 +314,7 @@ impl BlockMachine {
         // Providers that have no value yet send an empty one.
         let json = match value {
             Identity::Text(text) if text.is_empty() => return,
-            Identity::Json(json) if json == "0" => return,
+            Identity::Json(json) if matches!(json.as_ref(), "0" | "0.0" | "false" | "\"\"" | "[]" | "{}") => return,
             Identity::Text(text) => Cow::Owned(serde_json::Value::from(text.as_ref()).to_string()),
             Identity::Json(json) => Cow::Borrowed(json.as_ref()),
         };
@@ -333,6 +364,9 @@ impl BlockMachine {
     /// The terminator came: completes every open block.
     pub fn terminate(&mut self, sink: &mut impl Sink) {
         self.is_terminated = true;
+        if self.is_broken_off() {
+            return;
+        }
         for choice in &mut self.choices {
             if let Some(block) = choice.current.take() {
                 sink.event(Event::BlockCompleted { block });
@@ -367,7 +401,7 @@ impl BlockMachine {
         choice.growing_raw = None;
         choice.noted.clear();
         if head.kind == BlockKind::Thinking {
-            choice.newest_thinking = Some(block);
+            choice.newest_thinking = Some(Thinking { block, has_signature: false, has_data: false });
         }
         self.blocks.push(head.kind);
         let &Head { kind, id, name, call } = head;
@@ -386,8 +420,9 @@ impl BlockMachine {
         if text.is_empty() {
             return Ok(());
         }
-        let current = self.choices.get(at).and_then(|choice| choice.current);
-        let block = match current.filter(|&block| self.blocks.get(block) == Some(&kind)) {
+        let Some(choice) = self.choices.get(at) else { return Ok(()) };
+        let grows = |block: &usize| self.blocks.get(*block) == Some(&kind) && !choice.is_signed(*block);
+        let block = match choice.current.filter(grows) {
             Some(block) => block,
             None => self.start_named(at, kind, name, "", sink)?,
         };
@@ -418,25 +453,31 @@ impl BlockMachine {
         format!("{family}_{}", *count - 1)
     }
 
-    fn starts_thinking(&self, choice: &Choice) -> bool {
+    /// Whether a signature or data would start a block of its own.
+    fn starts_thinking(&self, choice: &Choice, part: Part) -> bool {
         let is_call = choice.current.and_then(|block| self.blocks.get(block)).is_some_and(|kind| kind.is_call());
-        choice.newest_thinking.is_none() && !is_call
+        choice.newest_thinking.is_none_or(|thinking| thinking.has(part)) && !is_call
     }
 
-    /// A signature or data: of the current or the newest thinking block, or else of a new one or of the open call.
+    /// A signature or data: of the newest thinking block if that has none yet, or else of a new one or of the open call.
     fn grow_thinking(&mut self, at: usize, part: Part, text: &str, sink: &mut impl Sink) -> Result<(), ErrorKind> {
         let Some(choice) = self.choices.get(at) else { return Ok(()) };
-        let starts = self.starts_thinking(choice);
-        let block = match (choice.newest_thinking, choice.current) {
-            (Some(block), _) => block,
-            (None, Some(call)) if !starts => {
+        if self.starts_thinking(choice, part) {
+            self.start_named(at, BlockKind::Thinking, "thinking", "", sink)?;
+        }
+        let Some(choice) = self.choices.get_mut(at) else { return Ok(()) };
+        match (&mut choice.newest_thinking, choice.current) {
+            (Some(thinking), _) if !thinking.has(part) => {
+                thinking.has_signature |= part == Part::Signature;
+                thinking.has_data |= part == Part::Data;
+                sink.event(Event::BlockGrew { block: thinking.block, part, text });
+            }
+            (Some(_) | None, Some(call)) => {
                 let json = serde_json::Value::from(text).to_string();
                 sink.event(Event::BlockNoted { block: call, name: part.name(), json: &json });
-                return Ok(());
             }
-            (None, Some(_) | None) => self.start_named(at, BlockKind::Thinking, "thinking", "", sink)?,
-        };
-        sink.event(Event::BlockGrew { block, part, text });
+            (Some(_) | None, None) => {}
+        }
         Ok(())
     }
 
@@ -549,11 +590,10 @@ impl BlockMachine {
         if call.name == **name {
             return;
         }
-        if call.argument_bytes > 0 {
-            return sink.event(Event::QuirkSeen(Quirk::NameChanged));
-        }
-        if !call.name.is_empty() {
-            sink.event(Event::QuirkSeen(Quirk::NameInPieces));
+        match (call.name.is_empty(), call.argument_bytes) {
+            (true, _) => {}
+            (false, 0) => sink.event(Event::QuirkSeen(Quirk::NameInPieces)),
+            (false, _) => return sink.event(Event::QuirkSeen(Quirk::NameChanged)),
         }
         call.name.push_str(name);
         sink.event(Event::BlockGrew { block: call.block, part: Part::Name, text: name });

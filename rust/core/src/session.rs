@@ -147,12 +147,19 @@ impl Session {
 
     /// Takes one chunk as JSON, and the first piece of it.
     pub fn feed_json<'a>(&'a mut self, text: &'a str, sink: &mut impl Sink) -> Result<Option<Piece<'a>>, Error> {
+        if self.intake.machine.is_terminated() {
+            return Ok(None);
+        }
         let offset = self.count_chunk();
         let mut deltas = self.intake.spare();
-        match openai_chat::decode_json(text, &mut deltas) {
-            Ok(()) => self.intake.take(deltas, offset, sink)?,
-            Err(malformed) => return self.intake.skip(malformed, offset, sink).map(|()| None),
+        if let Err(malformed) = openai_chat::decode_json(text, &mut deltas) {
+            return self.intake.skip(malformed, offset, sink).map(|()| None);
         }
+        if is_terminator(&deltas) {
+            self.terminate(sink);
+            return self.next_piece(sink);
+        }
+        self.intake.take(deltas, offset, sink)?;
         Ok(Some(self.intake.piece(ChunkText::Json(text))))
     }
 
@@ -161,6 +168,9 @@ impl Session {
     where
         D: Deserializer<'static>,
     {
+        if self.intake.machine.is_terminated() {
+            return Ok(None);
+        }
         let offset = self.count_chunk();
         let mut deltas = self.intake.spare();
         match openai_chat::decode_value(value, &mut deltas) {
@@ -247,6 +257,7 @@ impl Session {
     fn terminate(&mut self, sink: &mut impl Sink) {
         match self.intake.grain {
             Grain::Chunk => self.intake.machine.terminate(sink),
+            Grain::Completion if self.intake.machine.is_broken_off() => self.intake.machine.terminate(sink),
             Grain::Completion => {
                 self.closing.extend(self.intake.machine.open_blocks().map(|(choice, _)| choice));
                 if self.closing.is_empty() {
@@ -303,10 +314,10 @@ impl Intake {
         if let Err(malformed) = openai_chat::decode_frame(frame, &mut deltas) {
             return self.skip(malformed, frame.offset, sink).map(|()| Took::Nothing);
         }
-        if let [Located { delta: Delta::End, .. }] = deltas.as_slice() {
+        if is_terminator(&deltas) {
             return Ok(Took::Terminator);
         }
-        let is_failure = frame.error.is_some() || frame.event == b"error";
+        let is_failure = frame.data.is_empty() || frame.event == b"error";
         self.take(deltas, frame.offset, sink)?;
         Ok(if is_failure { Took::Failure } else { Took::Chunk })
     }
@@ -378,6 +389,10 @@ impl Intake {
         }
         Ok(())
     }
+}
+
+fn is_terminator(deltas: &[Located<'_>]) -> bool {
+    matches!(deltas, [Located { delta: Delta::End, .. }])
 }
 
 /// Passes events on, and sees what the session acts on.

@@ -52,9 +52,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
             return Ok(Self(Cow::Owned(value.to_string())));
         }
         let text = <&RawValue>::deserialize(deserializer)?.get();
-        match is_sound(text.as_bytes()) {
-            true => Ok(Self(Cow::Borrowed(text))),
-            false => Err(de::Error::custom("a value is nested too deep or has half a surrogate pair")),
+        if is_sound(text.as_bytes()) {
+            Ok(Self(Cow::Borrowed(text)))
+        } else {
+            Err(de::Error::custom("a value is nested too deep or has half a surrogate pair"))
         }
     }
 }

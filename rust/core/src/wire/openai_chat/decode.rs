@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 
+use super::reasoning::{self, Said, Sort};
 use super::schema::{
-    Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Function, Groq, ReasoningDetail,
-    ThinkingBlock, ToolCall,
+    Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Failure, Function, Groq, ToolCall, given,
 };
 use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 use crate::error::Malformed;
@@ -24,25 +24,30 @@ pub type Decoded<'a> = Vec<Located<'a>>;
 
 /// Reads a server-sent event.
 pub fn decode_frame<'a>(frame: &Frame<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-    let mut deltas = Deltas::new(out);
-    if let Some(error) = frame.error {
-        let text = str::from_utf8(error).map_err(|_| Malformed::InvalidUtf8)?;
-        deltas.envelope(Delta::Error(json_or_string(text)));
-    } else if frame.data == TERMINATOR {
-        deltas.envelope(Delta::End);
-    } else if frame.event == b"error" {
-        let text = str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?;
-        let inner = serde_json::from_str::<Chunk<'a>>(text).ok().and_then(|chunk| chunk.error);
-        deltas.envelope(Delta::Error(inner.map_or_else(|| json_or_string(text), |error| error.0)));
-    } else {
-        let text = str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?;
-        decode_json(text, out)?;
+    let has_data = !frame.data.is_empty() || frame.error.is_none();
+    if frame.event == b"error" && has_data && frame.data != TERMINATOR {
+        decode_error(frame.data, out)?;
+    } else if has_data {
+        decode_json(str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?, out)?;
     }
+    frame.error.map_or(Ok(()), |error| decode_error(error, out))
+}
+
+/// Reads an error that is not in a chunk: an object, perhaps under the name `error`, or words.
+fn decode_error<'a>(error: &'a [u8], out: &mut Decoded<'a>) -> Result<(), Malformed> {
+    let text = str::from_utf8(error).map_err(|_| Malformed::InvalidUtf8)?;
+    let inner = serde_json::from_str::<Failure<'a>>(text).ok().and_then(|failure| failure.error);
+    let json = inner.map_or_else(|| json_or_string(text), |error| error.0);
+    Deltas::new(out).push(Field::Error, 0, Delta::Error(json));
     Ok(())
 }
 
 /// Reads a chunk from JSON text.
 pub fn decode_json<'a>(text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+    if text.as_bytes() == TERMINATOR {
+        Deltas::new(out).envelope(Delta::End);
+        return Ok(());
+    }
     Deltas::new(out).chunk(serde_json::from_str(text)?);
     Ok(())
 }
@@ -61,11 +66,6 @@ fn json_or_string(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text of a field, unless it is empty, which says as little as an absent one.
-fn given(field: Option<Str<'_>>) -> Option<Cow<'_, str>> {
-    field.map(|text| text.0).filter(|text| !text.is_empty())
-}
-
 /// Collects the deltas of a chunk, and knows which choice it is in.
 struct Deltas<'out, 'a> {
     out: &'out mut Decoded<'a>,
@@ -78,9 +78,14 @@ impl<'out, 'a> Deltas<'out, 'a> {
         Self { out, choice: 0, position: 0 }
     }
 
-    fn push(&mut self, field: Field, element: usize, delta: Delta<'a>) {
+    fn located(&self, field: Field, element: usize, delta: Delta<'a>) -> Located<'a> {
         let origin = Origin { choice: self.position, field, element };
-        self.out.push(Located { choice: self.choice, origin, delta });
+        Located { choice: self.choice, origin, delta }
+    }
+
+    fn push(&mut self, field: Field, element: usize, delta: Delta<'a>) {
+        let located = self.located(field, element, delta);
+        self.out.push(located);
     }
 
     fn envelope(&mut self, delta: Delta<'a>) {
@@ -111,17 +116,24 @@ impl<'out, 'a> Deltas<'out, 'a> {
             self.push(Field::Usage, 0, Delta::Usage(json));
         }
         if let Some(Raw(json)) = chunk.error {
-            self.envelope(Delta::Error(json));
+            self.push(Field::Error, 0, Delta::Error(json));
         }
     }
 
     fn choice(&mut self, choice: Choice<'a>) {
         self.push(Field::Envelope, 0, Delta::Announced);
+        let has_delta = choice.delta.is_some();
         if let Some(delta) = choice.delta {
             self.delta(delta);
         }
         if let Some(Raw(json)) = choice.logprobs {
             self.note(Cow::Borrowed("logprobs"), json, false);
+        }
+        for (name, value) in [("message", choice.message), ("text", choice.text)] {
+            // Beside a delta they repeat what it says.
+            if let Some(Raw(json)) = value.filter(|_| !has_delta) {
+                self.note(Cow::Borrowed(name), json, true);
+            }
         }
         self.notes(choice.extras);
         if let Some(word) = given(choice.finish_reason) {
@@ -129,11 +141,11 @@ impl<'out, 'a> Deltas<'out, 'a> {
         }
     }
 
-    fn delta(&mut self, delta: ChoiceDelta<'a>) {
-        if let Some(Str(role)) = delta.role {
+    fn delta(&mut self, mut delta: ChoiceDelta<'a>) {
+        if let Some(role) = given(delta.role.take()) {
             self.push(Field::Role, 0, Delta::Identity { name: "role", value: Identity::Text(role) });
         }
-        self.thinking(delta.thinking_blocks, delta.reasoning_details, delta.reasoning_content, delta.reasoning);
+        let strange = if delta.has_thinking() { self.thinking(&mut delta) } else { Vec::new() };
         let is_empty = matches!(&delta.content, Some(Content::Text(text)) if text.is_empty());
         match delta.content {
             Some(Content::Text(text)) if !is_empty => self.push(Field::Content, 0, Delta::Text(text)),
@@ -159,6 +171,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
             // Behind the tool calls: whether an empty text is an artefact of the tool phase is known only now.
             self.push(Field::Content, 0, Delta::Text(Cow::Borrowed("")));
         }
+        self.out.extend(strange);
         for Raw(json) in delta.annotations.into_iter().flatten() {
             self.note(Cow::Borrowed("annotations"), json, false);
         }
@@ -175,72 +188,22 @@ impl<'out, 'a> Deltas<'out, 'a> {
         self.push(Field::Extra, 0, Delta::Note { name, json, repeats });
     }
 
-    /// Providers send the same reasoning in several fields: the first that has text is taken.
-    fn thinking(
-        &mut self,
-        blocks: Option<Vec<ThinkingBlock<'a>>>,
-        details: Option<Vec<ReasoningDetail<'a>>>,
-        content: Option<Str<'a>>,
-        reasoning: Option<Str<'a>>,
-    ) {
-        let before = self.out.len();
-        let mut has_text = self.thinking_blocks(blocks.unwrap_or_default());
-        has_text |= self.reasoning_details(details.unwrap_or_default(), has_text);
-        if has_text {
-            return;
-        }
-        let fields = [(Field::ReasoningContent, content), (Field::Reasoning, reasoning)];
-        let plain = fields.into_iter().find_map(|(field, text)| Some((field, given(text)?)));
-        if let Some((field, text)) = plain {
-            self.push(field, 0, Delta::Thinking(text));
-            // The text is what signatures and data beside it are about, so it comes before them.
-            self.out.get_mut(before..).unwrap_or_default().rotate_right(1);
-        }
-    }
-
-    fn thinking_blocks(&mut self, blocks: Vec<ThinkingBlock<'a>>) -> bool {
-        let mut has_text = false;
-        for (element, block) in blocks.into_iter().enumerate() {
-            let text = given(block.thinking);
-            has_text |= text.is_some();
-            let said = [
-                text.map(Delta::Thinking),
-                given(block.signature).map(Delta::Signature),
-                given(block.data).map(Delta::ThinkingData),
-            ];
-            for delta in said.into_iter().flatten() {
-                self.push(Field::ThinkingBlock, element, delta);
-            }
-        }
-        has_text
-    }
-
-    fn reasoning_details(&mut self, details: Vec<ReasoningDetail<'a>>, is_taken: bool) -> bool {
-        let mut has_text = false;
-        for (element, detail) in details.into_iter().enumerate() {
-            let kind = detail.kind.as_ref().map_or("", |kind| kind.0.as_ref());
-            let text = match kind {
-                "reasoning.text" => given(detail.text),
-                "reasoning.summary" => given(detail.summary),
-                "reasoning.encrypted" => None,
-                _ => {
-                    let (name, json) = (Cow::Borrowed("reasoning_details"), Cow::Owned(detail.to_json()));
-                    self.push(Field::ReasoningDetail, element, Delta::Note { name, json, repeats: false });
-                    continue;
-                }
+    /// Gives back the details that mean nothing here.
+    fn thinking(&mut self, delta: &mut ChoiceDelta<'a>) -> Decoded<'a> {
+        let (said, strange) = reasoning::merged(delta);
+        for Said { field, element, sort, text } in said {
+            let delta = match sort {
+                Sort::Text => Delta::Thinking(text),
+                Sort::Signature => Delta::Signature(text),
+                Sort::Data => Delta::ThinkingData(text),
             };
-            let text = text.filter(|_| !is_taken);
-            has_text |= text.is_some();
-            let said = [
-                text.map(Delta::Thinking),
-                given(detail.signature).map(Delta::Signature),
-                given(detail.data).map(Delta::ThinkingData),
-            ];
-            for delta in said.into_iter().flatten() {
-                self.push(Field::ReasoningDetail, element, delta);
-            }
+            self.push(field, element, delta);
         }
-        has_text
+        let note = |(element, json)| {
+            let name = Cow::Borrowed("reasoning_details");
+            self.located(Field::OtherDetail, element, Delta::Note { name, json: Cow::Owned(json), repeats: false })
+        };
+        strange.into_iter().map(note).collect()
     }
 
     /// Parts are rare, so they are copied out of the chunk.
@@ -322,25 +285,4 @@ fn function_of(function: Function<'_>, sort: CallSort) -> CallDelta<'_> {
     };
     let name = given(function.name);
     CallDelta { index: None, id: None, name, arguments, sort, arguments_were_json, notes: function.extras }
-}
-
-impl ReasoningDetail<'_> {
-    /// The detail as JSON again, for types that have no meaning here.
-    fn to_json(&self) -> String {
-        let named = [
-            ("type", &self.kind),
-            ("text", &self.text),
-            ("summary", &self.summary),
-            ("signature", &self.signature),
-            ("data", &self.data),
-        ];
-        let named = named
-            .into_iter()
-            .filter_map(|(name, text)| Some((name.to_owned(), serde_json::Value::from(text.as_ref()?.0.as_ref()))));
-        let extras = self
-            .extras
-            .iter()
-            .map(|(name, json)| (name.clone().into_owned(), serde_json::from_str(json).unwrap_or_default()));
-        serde_json::Value::Object(named.chain(extras).collect()).to_string()
-    }
 }

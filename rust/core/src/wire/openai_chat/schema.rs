@@ -23,6 +23,13 @@ wire_object! {
 }
 
 wire_object! {
+    /// An error that comes by itself.
+    Failure {
+        "error" => error: Raw<'a>,
+    }
+}
+
+wire_object! {
     /// Where one provider puts the usage.
     Groq {
         "usage" => usage: RawObject<'a>,
@@ -36,8 +43,10 @@ wire_object! {
         "delta" => delta: Delta<'a>,
         "finish_reason" => finish_reason: Str<'a>,
         "logprobs" => logprobs: Raw<'a>,
+        "message" => message: Raw<'a>,
+        "text" => text: Raw<'a>,
     }
-    ignored: "message", "text", "obfuscation"
+    ignored: "obfuscation"
 }
 
 wire_object! {
@@ -68,6 +77,7 @@ wire_object! {
         "function" => function: Function<'a>,
         "custom" => custom: Custom<'a>,
     }
+    ignored: "obfuscation"
 }
 
 wire_object! {
@@ -76,6 +86,7 @@ wire_object! {
         "name" => name: Str<'a>,
         "arguments" => arguments: Arguments<'a>,
     }
+    ignored: "obfuscation"
 }
 
 wire_object! {
@@ -114,6 +125,16 @@ wire_object! {
         "text" => text: Str<'a>,
         "thinking" => thinking: Content<'a>,
         "refusal" => refusal: Str<'a>,
+    }
+}
+
+impl Delta<'_> {
+    /// Whether any field of reasoning is there.
+    pub(crate) fn has_thinking(&self) -> bool {
+        self.thinking_blocks.is_some()
+            || self.reasoning_details.is_some()
+            || self.reasoning_content.is_some()
+            || self.reasoning.is_some()
     }
 }
 
@@ -190,4 +211,9 @@ impl<'de> Visitor<'de> for ArgumentsVisitor {
         let value = serde_json::Value::deserialize(de::value::MapAccessDeserializer::new(map))?;
         Ok(Arguments::Json(value.to_string()))
     }
+}
+
+/// The text of a field, unless it is empty, which says as little as an absent one.
+pub(crate) fn given(field: Option<Str<'_>>) -> Option<Cow<'_, str>> {
+    field.map(|text| text.0).filter(|text| !text.is_empty())
 }
