@@ -180,10 +180,16 @@ def seen_by(engine: Engine, items: list[Any]) -> list[Seen]:
     return [replace(each, chunk=without_blanks(said(each.chunk))) for each in watch(engine, items)]
 
 
+# Where a piece shows reasoning that another field repeats is left open; that no piece says it twice is tested above.
+REPEATING = ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
+
+
 def without_blanks(chunk: Chunk) -> Chunk:
     """Without empty fields, which belong to no piece: only an empty content has a meaning of its own."""
     for choice in chunk["choices"]:
-        choice["delta"] = {name: value for name, value in choice["delta"].items() if value != "" or name == "content"}
+        fields_of_it = choice["delta"].items()
+        said_of_it = {name: value for name, value in fields_of_it if value != "" or name == "content"}
+        choice["delta"] = {name: value for name, value in said_of_it.items() if name not in REPEATING}
     chunk["choices"] = [choice for choice in chunk["choices"] if choice != {"index": choice["index"], "delta": {}}]
     return chunk
 

@@ -18,6 +18,7 @@ from wire import DONE, call, calls, choice, chunk, delta, finish, part, sse, tex
 
 if TYPE_CHECKING:
     from feeding import Engine, Way
+    from wire import Chunk
 
 A = part('{"a":1}', index=0, id="a", name="f")
 B = part('{"b":1}', index=1, id="b", name="f")
@@ -60,6 +61,20 @@ def test_the_current_block_is_the_one_touched_last_over_all_choices(engine: Engi
 def test_there_is_no_current_block_once_the_one_touched_last_is_complete(engine: Engine, way: Way) -> None:
     chunks = [text("x", 1), text("y"), finish(index=0), text("z", 1)]
     assert [each.current for each in watch(engine, way.items(chunks))] == ["content", "content_1", None, "content"]
+
+
+TOUCHES = {
+    "signature": (delta(reasoning="r"), delta(thinking_blocks=[{"type": "thinking", "signature": "s"}]), "thinking"),
+    "call_without_arguments": (calls(A), call(index=0), "a"),
+}
+
+
+@pytest.mark.parametrize(("first", "again", "touched"), TOUCHES.values(), ids=TOUCHES)
+def test_a_delta_touches_its_block_even_if_no_text_grows(
+    engine: Engine, way: Way, first: Chunk, again: Chunk, touched: str
+) -> None:
+    seen = watch(engine, way.items([first, text("y", 1), again]))
+    assert [each.current for each in seen] == [touched, "content", touched]
 
 
 def test_a_reopened_block_is_current_and_not_complete_again(engine: Engine) -> None:
