@@ -59,9 +59,6 @@ fn place(field: Field) -> (Place, &'static str) {
     }
 }
 
-/// Reasoning comes in several of these at once, each saying the same: they stay or go together.
-const THINKING: [Field; 4] = [Field::ReasoningContent, Field::Reasoning, Field::ReasoningDetail, Field::ThinkingBlock];
-
 /// Fields of a choice that repeat what its delta says: they would say what is left out.
 const REPEATED: [&str; 2] = ["message", "text"];
 
@@ -118,19 +115,14 @@ fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin], kept: &[O
     let original = get(choice, "delta")?;
     let delta = copy(&original)?;
     for origin in dropped {
-        let (kind, name) = place(origin.field);
-        if THINKING.contains(&origin.field) {
-            for repeated in ["reasoning_content", "reasoning", "thinking_blocks"] {
-                remove(&delta, repeated)?;
+        match place(origin.field) {
+            (Place::DeltaList, name) => {
+                let is_gone = |at: usize| dropped.iter().any(|o| place(o.field).1 == name && o.element == at);
+                let is_kept = |at: usize| kept.iter().any(|o| place(o.field).1 == name && o.element == at);
+                keep_elements(&delta, &original, name, |at| is_kept(at) || !is_gone(at))?;
             }
-            keep_elements(&delta, &original, "reasoning_details", |at| {
-                kept.iter().any(|o| o.field == Field::OtherDetail && o.element == at)
-            })?;
-        } else if kind == Place::DeltaList {
-            let is_gone = |at: usize| dropped.iter().any(|o| o.field == origin.field && o.element == at);
-            keep_elements(&delta, &original, name, |at| !is_gone(at))?;
-        } else if kind == Place::Delta {
-            remove(&delta, name)?;
+            (Place::Delta, name) => remove(&delta, name)?,
+            (Place::Choice | Place::Extra | Place::Chunk | Place::Envelope, _) => {}
         }
     }
     set(&view, "delta", delta)?;
@@ -198,15 +190,9 @@ fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bou
 
 fn delta_with<'py>(original: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
     let is_kept = |field: Field| kept.iter().any(|origin| origin.field == field);
-    let has_thinking = THINKING.into_iter().any(is_kept);
-    let repeats = |field: Field| {
-        let is_plain = matches!(field, Field::ReasoningContent | Field::Reasoning);
-        is_plain && get(original, place(field).1).is_ok_and(|text| text.is_truthy().unwrap_or(false))
-    };
-    let stays = |field: Field| is_kept(field) || (has_thinking && repeats(field));
     let is_named = |name: &str| OF_DELTA.iter().any(|&field| place(field).1 == name);
     let delta = copy(original)?;
-    let is_left = |name: &str| OF_DELTA.iter().any(|&field| place(field).1 == name && stays(field));
+    let is_left = |name: &str| OF_DELTA.iter().any(|&field| place(field).1 == name && is_kept(field));
     remove_others(&delta, |name| if is_named(name) { is_left(name) } else { is_kept(Field::Extra) })?;
     for field in OF_DELTA.into_iter().filter(|&field| is_kept(field)) {
         if let (Place::DeltaList, name) = place(field) {

@@ -88,6 +88,8 @@ pub enum Delta<'a> {
     Text(Cow<'a, str>),
     /// More reasoning.
     Thinking(Cow<'a, str>),
+    /// What another field of the chunk has said already.
+    Repeated,
     /// The signature over the reasoning.
     Signature(Cow<'a, str>),
     /// Encrypted or redacted reasoning.
@@ -186,6 +188,7 @@ impl Delta<'_> {
             }
             Self::ResponseNote { name, json } => Delta::ResponseNote { name: own(name), json: own(json) },
             Self::Announced => Delta::Announced,
+            Self::Repeated => Delta::Repeated,
             Self::Text(text) => Delta::Text(own(text)),
             Self::Thinking(text) => Delta::Thinking(own(text)),
             Self::Signature(text) => Delta::Signature(own(text)),

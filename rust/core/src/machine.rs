@@ -203,6 +203,7 @@ impl BlockMachine {
             // The end completes every open block, in any choice: the session hands out one chunk for each.
             Delta::End
             | Delta::Announced
+            | Delta::Repeated
             | Delta::Identity { .. }
             | Delta::ResponseNote { .. }
             | Delta::Note { .. }
@@ -225,6 +226,7 @@ impl BlockMachine {
             Delta::Announced => drop(self.choice(choice)?),
             Delta::Text(_)
             | Delta::Thinking(_)
+            | Delta::Repeated
             | Delta::Signature(_)
             | Delta::ThinkingData(_)
             | Delta::Refusal(_)
@@ -277,6 +279,7 @@ impl BlockMachine {
             Delta::Text(text) if text.is_empty() => {
                 return Ok(if self.is_in_tool_phase(at) { Outcome::Dropped } else { Outcome::Taken });
             }
+            Delta::Repeated => return Ok(if is_finished { Outcome::Dropped } else { Outcome::Taken }),
             Delta::Note { name, json, repeats } => self.note(at, &name, &json, repeats, sink),
             Delta::Stop(word) => return Ok(self.stop(at, &word, sink)),
             Delta::Call(_) if is_finished => return Ok(refuse(Quirk::LateToolCall, sink)),

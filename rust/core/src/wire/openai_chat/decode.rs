@@ -196,6 +196,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
                 Sort::Text => Delta::Thinking(text),
                 Sort::Signature => Delta::Signature(text),
                 Sort::Data => Delta::ThinkingData(text),
+                Sort::Repeated => Delta::Repeated,
             };
             self.push(field, element, delta);
         }

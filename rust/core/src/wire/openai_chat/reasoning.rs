@@ -15,6 +15,8 @@ pub(crate) enum Sort {
     Text,
     Signature,
     Data,
+    /// What another field has said.
+    Repeated,
 }
 
 /// One thing that is said, and where.
@@ -41,11 +43,14 @@ pub(crate) fn merged<'a>(delta: &mut Delta<'a>) -> (Vec<Said<'a>>, Vec<(usize, S
         Sort::Text => of_text == Some(at),
         Sort::Signature => of_signature == Some(at),
         Sort::Data => of_data == Some(at),
+        Sort::Repeated => false,
     };
     let mut ordered: Vec<_> = sources.into_iter().enumerate().collect();
     ordered.sort_by_key(|(at, _)| of_text != Some(*at));
-    let kept = |(at, said): (usize, Vec<Said<'a>>)| said.into_iter().filter(move |each| is_owner(at, each.sort));
-    (ordered.into_iter().flat_map(kept).collect(), strange)
+    let all = ordered.into_iter().flat_map(|(at, said)| said.into_iter().map(move |each| (at, each)));
+    let (mut kept, repeated): (Vec<_>, Vec<_>) = all.partition(|(at, each)| is_owner(*at, each.sort));
+    kept.extend(repeated.into_iter().map(|(at, each)| (at, Said { sort: Sort::Repeated, ..each })));
+    (kept.into_iter().map(|(_, each)| each).collect(), strange)
 }
 
 fn said<'a>(

@@ -111,7 +111,6 @@ wire_object! {
 wire_object! {
     /// One element of `thinking_blocks`.
     ThinkingBlock {
-        "type" => kind: Str<'a>,
         "thinking" => thinking: Str<'a>,
         "signature" => signature: Str<'a>,
         "data" => data: Str<'a>,
