@@ -162,6 +162,8 @@ class BlockMachine:
                 return True
             block = self._start(choice, "thinking", self._make_id("thinking"))
         self._grow(block, part, text)
+        if block is choice.current:
+            self.state.current_block = block.public
         return True
 
     def _call(self, choice: Choice, delta: CallDelta) -> bool:
