@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +23,13 @@ __all__ = [
     "StreamState",
     "ThinkingStreamBlock",
     "ToolCallStreamBlock",
+    "ToolResultStreamBlock",
     "UnknownStreamBlock",
 ]
 
 T = TypeVar("T")
+
+CallKind: TypeAlias = Literal["function", "custom", "builtin", "server"]
 
 
 class Source(Protocol):
@@ -78,6 +81,7 @@ class StreamBlock:
         is_complete: Whether the stream has gone on to another block or has finished.
         choice: Which of the answers side by side (`n` > 1) the block belongs to.
         extras: What came with the block and has no field of its own, by name: logprobs, annotations …
+            While the stream runs, each look gives a copy.
     """
 
     type: ClassVar[BlockType]
@@ -152,7 +156,8 @@ class ToolCallStreamBlock(StreamBlock):
         name: The tool's name.
         arguments: The raw string as it came, never parsed; for a custom tool, its free-form input.
         index: The call's number among the calls of its choice: 0, 1, 2 …
-        kind: Whether the tool takes JSON (`function`) or free text (`custom`).
+        kind: `function` for a tool that takes JSON, `custom` for one that takes free text, `builtin` for a tool of the provider's own that the
+            client runs (a computer, a shell, a patch), `server` for a call that the provider has run itself.
     """
 
     type: ClassVar[BlockType] = "tool_call"
@@ -161,7 +166,7 @@ class ToolCallStreamBlock(StreamBlock):
     arguments: str = _live(str)
     index: int = 0
     _: KW_ONLY
-    kind: Literal["function", "custom"] = "function"
+    kind: CallKind = "function"
 
     @property
     def arguments_complete(self) -> bool:
@@ -173,7 +178,8 @@ class ToolCallStreamBlock(StreamBlock):
             return self.is_complete
         try:
             json.loads(self.arguments, parse_constant=_refuse_constant)
-        except ValueError:
+        except (ValueError, RecursionError):
+            # What is nested too deeply to be read is not whole for whoever reads it next.
             return False
         return True
 
@@ -181,6 +187,26 @@ class ToolCallStreamBlock(StreamBlock):
 def _refuse_constant(name: str) -> Any:
     msg = f"{name} is not JSON"
     raise ValueError(msg)
+
+
+@dataclass
+class ToolResultStreamBlock(StreamBlock):
+    """What a tool gave back.
+
+    Attributes:
+        content: The result as text.
+        tool_call_id: The call that it is for.
+        kind: What the wire calls it, such as `web_search_tool_result`.
+        raw: The JSON values that came for it, where it is more than text.
+    """
+
+    type: ClassVar[BlockType] = "tool_result"
+
+    content: str = _live(str)
+    tool_call_id: str = ""
+    _: KW_ONLY
+    kind: str = ""
+    raw: list[Any] = _live(list[Any])
 
 
 @dataclass

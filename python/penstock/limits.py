@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import cast
 
 __all__ = ["Limits"]
 
@@ -24,3 +25,10 @@ class Limits:
     blocks: int = 1024
     calls: int = 128
     choices: int = 8
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = cast("object", getattr(self, each.name))
+            if not isinstance(value, int) or value < 1:
+                msg = f"{each.name} must be a whole number above 0, not {value!r}"
+                raise ValueError(msg)

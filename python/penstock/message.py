@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock import _core, sources
+from penstock import sources
 from penstock.blocks import ContentStreamBlock, StreamBlock, StreamState, ThinkingStreamBlock, ToolCallStreamBlock
-from penstock.problems import report_problems
+from penstock.engine import check_end, new_engine, report_problems
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
 
+    from penstock import _core
     from penstock.limits import Limits
     from penstock.usage import Usage
 
@@ -72,29 +73,42 @@ def aggregate(chunks: Iterable[Any], *, strict: bool = False, limits: Limits | N
         strict: Raise at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
 
+    Raises:
+        LimitExceeded: The stream reached one of its limits.
+        ProtocolError, StreamInterrupted, UpstreamError: In strict mode.
+
     Example:
         >>> from penstock import aggregate
         >>> aggregate([{"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}]).content
         'Hi'
     """
-    engine = _core.StreamProcessor(emit="nothing", strict=strict, limits=limits)
+    engine = new_engine("nothing", strict=strict, limits=limits)
     for chunk in sources.checked_iterable(chunks):
-        engine.feed(chunk)
-    return _finished(engine)
+        _take(chunk, engine)
+    return _finished(engine, strict=strict)
 
 
 async def aggregate_async(chunks: AsyncIterable[Any], *, strict: bool = False, limits: Limits | None = None) -> Message:
     """As `aggregate`, from an async iterable."""
-    engine = _core.StreamProcessor(emit="nothing", strict=strict, limits=limits)
+    engine = new_engine("nothing", strict=strict, limits=limits)
     async with sources.opened(chunks) as items:
         async for chunk in items:
-            engine.feed(chunk)
-    return _finished(engine)
+            _take(chunk, engine)
+    return _finished(engine, strict=strict)
 
 
-def _finished(engine: _core.StreamProcessor) -> Message:
+def _take(chunk: Any, engine: _core.StreamProcessor) -> None:
+    try:
+        engine.feed(chunk)
+    finally:
+        report_problems(engine)
+
+
+def _finished(engine: _core.StreamProcessor, *, strict: bool) -> Message:
     engine.finish()
     report_problems(engine)
+    if strict:
+        check_end(engine.state)
     return Message.from_state(engine.state)
 
 
@@ -110,12 +124,11 @@ class StreamChunkAggregator:
     """
 
     def __init__(self, *, strict: bool = False, limits: Limits | None = None) -> None:
-        self._engine = _core.StreamProcessor(emit="nothing", strict=strict, limits=limits)
+        self._engine = new_engine("nothing", strict=strict, limits=limits)
 
     def capture_chunk(self, chunk: Any) -> None:
         """Takes one chunk: a dict, an object, or JSON text."""
-        self._engine.feed(chunk)
-        report_problems(self._engine)
+        _take(chunk, self._engine)
 
     def get_accumulated_content(self) -> str:
         """All text so far."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from penstock import _core, sources
+from penstock import sources
 from penstock.blocks import StreamState
 from penstock.context import StreamingContext
-from penstock.errors import ReentrancyError, StreamClosed, StreamInterrupted, UpstreamError
-from penstock.problems import report_problems
+from penstock.engine import check_end, new_engine, report_problems
+from penstock.errors import ReentrancyError, StreamClosed
 from penstock.timeouts import StreamClock
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class StreamProcessor:
             msg = f"on_chunk_callback must be a function, not {type(on_chunk_callback).__name__}"
             raise TypeError(msg)
         self.on_chunk = on_chunk_callback
-        self._engine = _core.StreamProcessor(emit="chunks", strict=strict, limits=limits)
+        self._engine = new_engine("chunks", strict=strict, limits=limits)
         self._strict = strict
         self._chunk_timeout = _checked_seconds("chunk_timeout", chunk_timeout)
         self._total_timeout = _checked_seconds("total_timeout", total_timeout)
@@ -87,6 +87,7 @@ class StreamProcessor:
             ReentrancyError: The processor is busy with a stream.
             StreamClosed: The processor has had its stream.
         """
+        _check_context(context)
         self._claim()
         try:
             async with (
@@ -95,6 +96,7 @@ class StreamProcessor:
             ):
                 await self._read(items, context, clock)
         finally:
+            report_problems(self._engine)
             self._is_busy = False
 
     def _claim(self) -> None:
@@ -107,6 +109,8 @@ class StreamProcessor:
         self._is_busy = self._is_used = True
 
     async def _read(self, items: AsyncIterator[Any], context: StreamingContext, clock: StreamClock) -> None:
+        if context.terminated:
+            return
         clock.wait()
         async for item in items:
             clock.go_on()
@@ -115,10 +119,13 @@ class StreamProcessor:
             clock.wait()
         clock.go_on()
         if await self._dispatch(self._engine.finish(), context) and self._strict:
-            self._check_end()
+            check_end(self.state)
 
     async def _dispatch(self, chunks: Any, context: StreamingContext) -> bool:
         """Gives each chunk to the policy; false once the policy has ended the stream."""
+        # Another task may have ended the stream while this one waited for a chunk.
+        if context.terminated:
+            return False
         for chunk in chunks:
             outcome = self.on_chunk(chunk, self.state, context)
             if inspect.isawaitable(outcome):
@@ -128,16 +135,18 @@ class StreamProcessor:
         report_problems(self._engine)
         return True
 
-    def _check_end(self) -> None:
-        if self.state.error is not None:
-            raise UpstreamError(self.state.error)
-        if self.state.interrupted:
-            msg = "the stream ended without a finish"
-            raise StreamInterrupted(msg)
+
+def _check_context(context: object) -> None:
+    if not hasattr(context, "terminated"):
+        msg = f"context must be a StreamingContext, not {type(context).__name__}"
+        raise TypeError(msg)
 
 
 def _checked_seconds(name: str, seconds: float | None) -> float | None:
-    if seconds is not None and not seconds > 0:
-        msg = f"{name} must be a positive number of seconds, or None"
-        raise ValueError(msg)
-    return seconds
+    given = cast("object", seconds)
+    if given is None:
+        return None
+    if isinstance(given, (int, float)) and given > 0:
+        return given
+    msg = f"{name} must be a positive number of seconds, or None, not {given!r}"
+    raise ValueError(msg)

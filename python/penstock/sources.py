@@ -50,12 +50,19 @@ async def opened(incoming: Incoming) -> AsyncGenerator[AsyncIterator[Any]]:
 
 
 async def _close(items: AsyncIterator[Any], incoming: Incoming) -> None:
-    for closable in (items,) if items is incoming else (items, incoming):
-        closing = getattr(closable, "aclose", None) or getattr(closable, "close", None)
-        if callable(closing):
-            outcome = closing()
-            if inspect.isawaitable(outcome):
-                await outcome
+    try:
+        await _close_one(items)
+    finally:
+        if items is not incoming:
+            await _close_one(incoming)
+
+
+async def _close_one(closable: object) -> None:
+    closing = getattr(closable, "aclose", None) or getattr(closable, "close", None)
+    if callable(closing):
+        outcome = closing()
+        if inspect.isawaitable(outcome):
+            await outcome
 
 
 async def _from_iterable(items: Iterable[Any]) -> AsyncIterator[Any]:

@@ -49,8 +49,14 @@ class StreamClock:
             raise StreamTimeout(self._expired, seconds or 0.0) from None
 
     def wait(self) -> None:
-        """The wait for the next chunk begins."""
-        self._waiting_since = self._loop.time()
+        """The wait for the next chunk begins.
+
+        Raises:
+            StreamTimeout: The whole took too long. A source that never lets the loop run keeps the timer from firing.
+        """
+        self._waiting_since = now = self._loop.time()
+        if self._total is not None and now >= self._started + self._total:
+            raise StreamTimeout("total", self._total)
 
     def go_on(self) -> None:
         """The chunk is there; the policy's own time is not the source's."""

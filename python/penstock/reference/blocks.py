@@ -103,9 +103,9 @@ class LiveBlock:
     def value(self, name: str) -> Any:
         """A field of the public block, as it is now."""
         if name == "extras":
-            return self.extras
+            return {name: list(values) for name, values in self.extras.items()}
         if name == "raw":
-            return self.raw
+            return list(self.raw)
         pieces = self._texts.get(name)
         if pieces is None:
             return ""

@@ -1,0 +1,55 @@
+"""The engine under the public classes: made from checked arguments, and asked what went wrong."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Literal, cast
+
+from penstock import _core
+from penstock.errors import StreamInterrupted, UpstreamError
+from penstock.limits import Limits
+
+if TYPE_CHECKING:
+    from penstock.blocks import StreamState
+
+__all__ = ["check_end", "new_engine", "report_problems"]
+
+log = logging.getLogger("penstock")
+
+
+def new_engine(emit: Literal["chunks", "nothing"], *, strict: bool, limits: Limits | None) -> _core.StreamProcessor:
+    """An engine for one stream.
+
+    Raises:
+        TypeError: An argument is of another type than it must be.
+    """
+    _check_type("strict", strict, bool, "True or False")
+    if limits is not None:
+        _check_type("limits", limits, Limits, "penstock.Limits or None")
+    return _core.StreamProcessor(emit=emit, strict=strict, limits=limits)
+
+
+def _check_type(name: str, value: object, kind: type, expected: str) -> None:
+    if not isinstance(value, kind):
+        msg = f"{name} must be {expected}, not {type(value).__name__}"
+        raise TypeError(msg)
+
+
+def report_problems(engine: _core.StreamProcessor) -> None:
+    """Logs each malformed chunk that was skipped since the last call: where and why, never what was in it."""
+    for problem in engine.take_problems():
+        log.warning("skipped a malformed chunk: %s", problem)
+
+
+def check_end(state: StreamState) -> None:
+    """What strict mode asks of a stream that is over.
+
+    Raises:
+        UpstreamError: The upstream reported an error.
+        StreamInterrupted: The stream ended without a finish.
+    """
+    if state.error is not None:
+        raise UpstreamError(cast("object", state.error))
+    if state.interrupted:
+        msg = "the stream ended without a finish"
+        raise StreamInterrupted(msg)
