@@ -8,6 +8,7 @@ from penstock.blocks import (
     StreamState,
     ThinkingStreamBlock,
     ToolCallStreamBlock,
+    ToolResultStreamBlock,
     UnknownStreamBlock,
 )
 from penstock.context import StreamingContext
@@ -48,6 +49,7 @@ __all__ = [
     "StreamingContext",
     "ThinkingStreamBlock",
     "ToolCallStreamBlock",
+    "ToolResultStreamBlock",
     "UnknownStreamBlock",
     "UpstreamError",
     "Usage",

@@ -28,13 +28,14 @@ Part: TypeAlias = Literal["text", "name", "arguments", "signature", "data", "raw
 
 @dataclass(frozen=True, slots=True)
 class BlockStarted:
-    """A block began. `name` is a tool's name, or the kind of an unknown block."""
+    """A block began. `name` is a tool's name, or the wire's name for a result or an unknown block."""
 
     block: int
     type: BlockType
     id: str
     name: str = ""
     choice: int = 0
+    tool_call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

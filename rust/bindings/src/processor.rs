@@ -173,12 +173,19 @@ impl Inner {
             }
         }
         while self.is_finishing && session.finish(&mut writer).map_err(stream_error)?.is_some() {}
-        writer.finish()
+        writer.finish()?;
+        self.state.enter(py, self.session.current_block())
     }
 
     /// Takes the next piece, and gives the chunk that belongs to it.
     fn next_chunk<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.state.begin_chunk(py)?;
+        let chunk = self.take_chunk(py)?;
+        self.state.enter(py, self.session.current_block())?;
+        Ok(chunk)
+    }
+
+    fn take_chunk<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let state_object = self.state.object.clone_ref(py);
         loop {
             let mut writer = StateWriter::new(py, &mut self.state, None);
@@ -188,19 +195,14 @@ impl Inner {
             }
             if let Some(piece) = piece {
                 let chunk = chunk_of(state_object.bind(py), &piece, &mut self.chunk)?;
-                writer.finish()?;
-                return Ok(Some(chunk));
+                return writer.finish().map(|()| Some(chunk));
             }
-            let Some(item) = self.waiting.pop_front() else {
-                writer.finish()?;
-                return Ok(None);
-            };
+            let Some(item) = self.waiting.pop_front() else { return writer.finish().map(|()| None) };
             let item = item.into_bound(py);
             if let Some(piece) = feed_chunk(&mut self.session, &item, &mut writer)? {
                 self.chunk = Some(item.clone().unbind());
                 let chunk = chunk_of(state_object.bind(py), &piece, &mut self.chunk)?;
-                writer.finish()?;
-                return Ok(Some(chunk));
+                return writer.finish().map(|()| Some(chunk));
             }
         }
     }

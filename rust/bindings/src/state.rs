@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use penstock_core::{Block, BlockKind, Blocks, Event, Sink};
+use penstock_core::{Block, BlockKind, Blocks, Event, Sink, Usage};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -102,6 +102,7 @@ struct Classes {
     thinking: Py<PyAny>,
     tool_call: Py<PyAny>,
     refusal: Py<PyAny>,
+    tool_result: Py<PyAny>,
     unknown: Py<PyAny>,
     events: Py<PyAny>,
 }
@@ -119,6 +120,7 @@ fn classes(py: Python<'_>) -> PyResult<&'static Classes> {
             thinking: class("ThinkingStreamBlock")?,
             tool_call: class("ToolCallStreamBlock")?,
             refusal: class("RefusalStreamBlock")?,
+            tool_result: class("ToolResultStreamBlock")?,
             unknown: class("UnknownStreamBlock")?,
             events: py.import("penstock.events")?.into_any().unbind(),
         })
@@ -142,6 +144,16 @@ impl State {
         let list = object.getattr(py, "blocks")?.cast_bound::<PyList>(py)?.clone().unbind();
         let blocks = SharedBlocks::default();
         Ok(Self { blocks, object, list, python_blocks: Vec::new(), current: None, has_completed: false })
+    }
+
+    /// The block that the stream is writing is this one now.
+    pub(crate) fn enter(&mut self, py: Python<'_>, block: Option<usize>) -> PyResult<()> {
+        if self.current == block {
+            return Ok(());
+        }
+        self.current = block;
+        let object = block.and_then(|block| self.python_blocks.get(block));
+        self.object.bind(py).setattr(intern!(py, "current_block"), object)
     }
 
     /// A chunk begins: nothing has been completed by it yet.
@@ -184,28 +196,12 @@ impl<'a, 'py> StateWriter<'a, 'py> {
         self.state.object.bind(self.py).setattr(name, value)
     }
 
-    fn enter(&mut self, block: Option<usize>) -> PyResult<()> {
-        if self.state.current == block {
-            return Ok(());
-        }
-        self.state.current = block;
-        let object = block.and_then(|block| self.state.python_blocks.get(block));
-        self.set(intern!(self.py, "current_block"), object)
-    }
-
     fn write(&mut self, event: &Event<'_>) -> PyResult<()> {
         let py = self.py;
         match *event {
-            Event::BlockStarted { block, kind, id, name, choice, call } => {
-                self.start(block, kind, (id, name, choice, call))?;
-                self.enter(Some(block))
-            }
-            Event::BlockGrew { block, .. } => self.grow(block),
-            Event::BlockNoted { .. } => Ok(()),
-            Event::BlockReopened { block } => {
-                self.set_complete(block, false)?;
-                self.enter(Some(block))
-            }
+            Event::BlockStarted { .. } => self.start(event),
+            Event::BlockGrew { .. } | Event::BlockNoted { .. } => Ok(()),
+            Event::BlockReopened { block } => self.set_complete(block, false),
             Event::BlockCompleted { block } => self.complete(block),
             Event::ResponseNoted { name, json } => self.note(name, json),
             Event::ChoiceFinished { choice, reason, native } => {
@@ -215,9 +211,10 @@ impl<'a, 'py> StateWriter<'a, 'py> {
                 }
                 self.state.object.bind(py).getattr(intern!(py, "finish_reasons"))?.set_item(choice, reason)
             }
-            Event::UsageReported { json } => {
-                let usage = classes(py)?.usage.bind(py).call_method1("from_openai_chat", (parse(py, json)?,))?;
-                self.set(intern!(py, "usage"), usage)
+            Event::UsageReported { counts, json } => {
+                let Usage { input, output, cache_read, cache_write, reasoning } = counts;
+                let fields = (input, output, cache_read, cache_write, reasoning, parse(py, json)?);
+                self.set(intern!(py, "usage"), classes(py)?.usage.bind(py).call1(fields)?)
             }
             Event::ErrorReported { json } => self.set(intern!(py, "error"), parse(py, json)?),
             Event::QuirkSeen(quirk) => self.count(quirk.name()),
@@ -225,15 +222,9 @@ impl<'a, 'py> StateWriter<'a, 'py> {
         }
     }
 
-    /// A signature that comes late does not make its block the current one again.
-    fn grow(&mut self, block: usize) -> PyResult<()> {
-        let is_open = self.state.current == Some(block)
-            || self.state.blocks.lock().get(block).is_some_and(|block| !block.is_complete);
-        if is_open { self.enter(Some(block)) } else { Ok(()) }
-    }
-
-    fn start(&mut self, block: usize, kind: BlockKind, head: (&str, &str, u32, usize)) -> PyResult<()> {
-        let (py, (id, name, choice, call)) = (self.py, head);
+    fn start(&mut self, event: &Event<'_>) -> PyResult<()> {
+        let Event::BlockStarted { block, kind, id, name, call_id, choice, call } = *event else { return Ok(()) };
+        let py = self.py;
         let classes = classes(py)?;
         let known = PyDict::new(py);
         known.set_item(intern!(py, "id"), id)?;
@@ -242,11 +233,15 @@ impl<'a, 'py> StateWriter<'a, 'py> {
             BlockKind::Text => &classes.content,
             BlockKind::Thinking => &classes.thinking,
             BlockKind::Refusal => &classes.refusal,
-            BlockKind::FunctionCall | BlockKind::CustomCall => {
+            BlockKind::FunctionCall | BlockKind::CustomCall | BlockKind::BuiltinCall | BlockKind::ServerCall => {
                 known.set_item(intern!(py, "index"), call)?;
-                let sort = if kind == BlockKind::CustomCall { "custom" } else { "function" };
-                known.set_item(intern!(py, "kind"), sort)?;
+                known.set_item(intern!(py, "kind"), call_kind(kind))?;
                 &classes.tool_call
+            }
+            BlockKind::ToolResult => {
+                known.set_item(intern!(py, "tool_call_id"), call_id)?;
+                known.set_item(intern!(py, "kind"), name)?;
+                &classes.tool_result
             }
             BlockKind::Unknown => {
                 known.set_item(intern!(py, "kind"), name)?;
@@ -269,8 +264,7 @@ impl<'a, 'py> StateWriter<'a, 'py> {
     fn complete(&mut self, block: usize) -> PyResult<()> {
         self.set_complete(block, true)?;
         self.state.has_completed = true;
-        self.set(intern!(self.py, "just_completed"), self.state.python_blocks.get(block))?;
-        if self.state.current == Some(block) { self.enter(None) } else { Ok(()) }
+        self.set(intern!(self.py, "just_completed"), self.state.python_blocks.get(block))
     }
 
     fn note(&self, name: &str, json: &str) -> PyResult<()> {
@@ -293,8 +287,8 @@ impl<'a, 'py> StateWriter<'a, 'py> {
         let Some(events) = self.events else { return Ok(()) };
         let module = classes(self.py)?.events.bind(self.py);
         let object = match *event {
-            Event::BlockStarted { block, kind, id, name, choice, .. } => {
-                module.call_method1("BlockStarted", (block, type_name(kind), id, name, choice))
+            Event::BlockStarted { block, kind, id, name, call_id, choice, .. } => {
+                module.call_method1("BlockStarted", (block, type_name(kind), id, name, choice, call_id))
             }
             Event::BlockGrew { block, part, text } => module.call_method1("BlockGrew", (block, part.name(), text)),
             Event::BlockNoted { block, name, json } => module.call_method1("BlockNoted", (block, name, json)),
@@ -304,7 +298,7 @@ impl<'a, 'py> StateWriter<'a, 'py> {
             Event::ChoiceFinished { choice, reason, native } => {
                 module.call_method1("ChoiceFinished", (choice, reason, native))
             }
-            Event::UsageReported { json } => module.call_method1("UsageReported", (json,)),
+            Event::UsageReported { json, .. } => module.call_method1("UsageReported", (json,)),
             Event::ErrorReported { json } => module.call_method1("ErrorReported", (json,)),
             Event::QuirkSeen(quirk) => module.call_method1("QuirkSeen", (quirk.name(),)),
             Event::StreamEnded { interrupted } => module.call_method1("StreamEnded", (interrupted,)),
@@ -313,12 +307,28 @@ impl<'a, 'py> StateWriter<'a, 'py> {
     }
 }
 
+/// What users call a kind of tool call.
+fn call_kind(kind: BlockKind) -> &'static str {
+    match kind {
+        BlockKind::CustomCall => "custom",
+        BlockKind::BuiltinCall => "builtin",
+        BlockKind::ServerCall => "server",
+        BlockKind::FunctionCall
+        | BlockKind::Text
+        | BlockKind::Thinking
+        | BlockKind::ToolResult
+        | BlockKind::Refusal
+        | BlockKind::Unknown => "function",
+    }
+}
+
 /// What users call a kind of block.
 fn type_name(kind: BlockKind) -> &'static str {
     match kind {
         BlockKind::Text => "content",
         BlockKind::Thinking => "thinking",
-        BlockKind::FunctionCall | BlockKind::CustomCall => "tool_call",
+        BlockKind::FunctionCall | BlockKind::CustomCall | BlockKind::BuiltinCall | BlockKind::ServerCall => "tool_call",
+        BlockKind::ToolResult => "tool_result",
         BlockKind::Refusal => "refusal",
         BlockKind::Unknown => "unknown",
     }

@@ -12,6 +12,8 @@ pub struct Block {
     pub id: String,
     /// The tool's name, or the wire's name for an unknown kind.
     pub name: String,
+    /// The call that a result is for.
+    pub call_id: String,
     /// The choice that it belongs to.
     pub choice: u32,
     /// Its ordinal among the calls of its choice.
@@ -41,6 +43,9 @@ impl Block {
             BlockKind::FunctionCall if !self.text.is_empty() => JsonProgress::of(&self.text).is_whole(),
             BlockKind::FunctionCall
             | BlockKind::CustomCall
+            | BlockKind::BuiltinCall
+            | BlockKind::ServerCall
+            | BlockKind::ToolResult
             | BlockKind::Text
             | BlockKind::Thinking
             | BlockKind::Refusal
@@ -102,10 +107,11 @@ impl Blocks {
 impl Sink for Blocks {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::BlockStarted { block: _, kind, id, name, choice, call } => self.all.push(Block {
+            Event::BlockStarted { block: _, kind, id, name, call_id, choice, call } => self.all.push(Block {
                 kind,
                 id: id.to_owned(),
                 name: name.to_owned(),
+                call_id: call_id.to_owned(),
                 choice,
                 call,
                 text: String::new(),

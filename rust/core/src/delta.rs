@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::event::{BlockKind, Part, Quirk};
+use crate::usage::Usage;
+
 /// A delta and where in its chunk it stood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located<'a> {
@@ -116,10 +119,52 @@ pub enum Delta<'a> {
         /// Whether a value equal to the last one of its name adds nothing.
         repeats: bool,
     },
-    /// The choice is finished; the wire's own word for why.
-    Stop(Cow<'a, str>),
+    /// A block that the wire numbers itself begins. Only its own close completes it.
+    Open {
+        /// The wire's number for it.
+        slot: u64,
+        /// What it is.
+        head: BlockHead<'a>,
+    },
+    /// A part of a numbered block grows.
+    Grow {
+        /// The wire's number for it.
+        slot: u64,
+        /// The part.
+        part: Part,
+        /// What is added.
+        text: Cow<'a, str>,
+    },
+    /// A field that goes to the extras of a numbered block.
+    NoteOn {
+        /// The wire's number for it.
+        slot: u64,
+        /// The field's name.
+        name: Cow<'a, str>,
+        /// Its value.
+        json: Cow<'a, str>,
+    },
+    /// A numbered block is whole.
+    Close {
+        /// The wire's number for it.
+        slot: u64,
+    },
+    /// A deviation that the decoder has put right.
+    Quirk(Quirk),
+    /// The choice is finished.
+    Stop {
+        /// Why, in the one vocabulary.
+        reason: Cow<'a, str>,
+        /// The wire's own word.
+        native: Cow<'a, str>,
+    },
     /// Token counts.
-    Usage(Cow<'a, str>),
+    Usage {
+        /// In the one convention.
+        counts: Usage,
+        /// As they came.
+        json: Cow<'a, str>,
+    },
     /// An error that the upstream reports.
     Error(Cow<'a, str>),
     /// The terminator: nothing after it counts.
@@ -197,11 +242,33 @@ impl Delta<'_> {
             Self::Call(call) => Delta::Call(call.into_owned()),
             Self::Raw { kind, json, whole } => Delta::Raw { kind: own(kind), json: own(json), whole },
             Self::Note { name, json, repeats } => Delta::Note { name: own(name), json: own(json), repeats },
-            Self::Stop(word) => Delta::Stop(own(word)),
-            Self::Usage(json) => Delta::Usage(own(json)),
+            Self::Open { slot, head } => Delta::Open { slot, head: head.into_owned() },
+            Self::Grow { slot, part, text } => Delta::Grow { slot, part, text: own(text) },
+            Self::NoteOn { slot, name, json } => Delta::NoteOn { slot, name: own(name), json: own(json) },
+            Self::Close { slot } => Delta::Close { slot },
+            Self::Quirk(quirk) => Delta::Quirk(quirk),
+            Self::Stop { reason, native } => Delta::Stop { reason: own(reason), native: own(native) },
+            Self::Usage { counts, json } => Delta::Usage { counts, json: own(json) },
             Self::Error(json) => Delta::Error(own(json)),
             Self::End => Delta::End,
         }
+    }
+}
+
+/// How a numbered block is announced.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockHead<'a> {
+    /// What it is.
+    pub kind: BlockKind,
+    /// The tool call's id, or that of the call that a result is for; none if the wire has none.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool's name, or the wire's name for an unknown kind.
+    pub name: Cow<'a, str>,
+}
+
+impl BlockHead<'_> {
+    fn into_owned(self) -> BlockHead<'static> {
+        BlockHead { kind: self.kind, id: self.id.map(own), name: own(self.name) }
     }
 }
 

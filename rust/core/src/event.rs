@@ -1,5 +1,7 @@
 //! What happened to the blocks: the vocabulary that the machine speaks and every later stage hears.
 
+use crate::usage::Usage;
+
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
@@ -11,6 +13,12 @@ pub enum BlockKind {
     FunctionCall,
     /// A call of a tool that takes free text.
     CustomCall,
+    /// A call of a tool of the provider's own that the client runs: a computer, a shell, a patch.
+    BuiltinCall,
+    /// A call that the provider has run or is running itself.
+    ServerCall,
+    /// What a tool gave back.
+    ToolResult,
     /// The model's refusal to answer.
     Refusal,
     /// Something kept raw, under the wire's own name for it.
@@ -21,8 +29,20 @@ impl BlockKind {
     /// Whether the block is a tool call of either sort.
     pub fn is_call(self) -> bool {
         match self {
-            Self::FunctionCall | Self::CustomCall => true,
-            Self::Text | Self::Thinking | Self::Refusal | Self::Unknown => false,
+            Self::FunctionCall | Self::CustomCall | Self::BuiltinCall | Self::ServerCall => true,
+            Self::Text | Self::Thinking | Self::ToolResult | Self::Refusal | Self::Unknown => false,
+        }
+    }
+}
+
+impl BlockKind {
+    /// Whether blocks of this kind have such a part.
+    pub(crate) fn has(self, part: Part) -> bool {
+        match part {
+            Part::Text => matches!(self, Self::Text | Self::Thinking | Self::Refusal | Self::ToolResult),
+            Part::Name | Part::Arguments => self.is_call(),
+            Part::Signature | Part::Data => self == Self::Thinking,
+            Part::Raw => matches!(self, Self::Unknown | Self::ToolResult),
         }
     }
 }
@@ -81,6 +101,20 @@ pub enum Quirk {
     LateText,
     /// A tool call after the finish of its choice.
     LateToolCall,
+    /// A delta for a numbered block that never began.
+    OrphanDelta,
+    /// A delta for a numbered block that was closed.
+    DeltaAfterClose,
+    /// A numbered block that began twice.
+    SlotReused,
+    /// A numbered block that was never closed.
+    UnclosedBlock,
+    /// A delta of a type that its block does not have.
+    MisplacedDelta,
+    /// An event whose name is not its type.
+    EventTypeMismatch,
+    /// Arguments, or text, that two events give differently.
+    Contradiction,
 }
 
 impl Quirk {
@@ -97,6 +131,13 @@ impl Quirk {
             Self::RepeatedFinish => "repeated_finish",
             Self::LateText => "late_text",
             Self::LateToolCall => "late_tool_call",
+            Self::OrphanDelta => "orphan_delta",
+            Self::DeltaAfterClose => "delta_after_close",
+            Self::SlotReused => "slot_reused",
+            Self::UnclosedBlock => "unclosed_block",
+            Self::MisplacedDelta => "misplaced_delta",
+            Self::EventTypeMismatch => "event_type_mismatch",
+            Self::Contradiction => "contradiction",
         }
     }
 }
@@ -114,6 +155,8 @@ pub enum Event<'a> {
         id: &'a str,
         /// The tool's name, or the wire's name for an unknown kind.
         name: &'a str,
+        /// The call that a result is for.
+        call_id: &'a str,
         /// The choice that it belongs to.
         choice: u32,
         /// Its ordinal among the calls of its choice.
@@ -165,6 +208,8 @@ pub enum Event<'a> {
     },
     /// Token counts arrived.
     UsageReported {
+        /// In the one convention.
+        counts: Usage,
         /// The object as it came.
         json: &'a str,
     },

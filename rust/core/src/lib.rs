@@ -15,13 +15,16 @@ mod limits;
 mod machine;
 mod session;
 mod sse;
+mod usage;
 pub mod wire;
 
 pub use blocks::{Block, Blocks};
-pub use delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
+pub use delta::{BlockHead, CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 pub use error::{Error, ErrorKind, Malformed};
 pub use event::{BlockKind, Event, Part, Quirk, Sink};
 pub use limits::Limits;
 pub use machine::{BlockMachine, Outcome};
 pub use session::{ChunkText, Grain, Mode, Piece, Problem, Session};
 pub use sse::{Frame, SseFramer};
+pub use usage::Usage;
+pub use wire::Protocol;

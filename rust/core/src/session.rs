@@ -133,9 +133,9 @@ impl Session {
         std::mem::take(&mut self.intake.problems)
     }
 
-    /// The blocks that are open: their choice and number.
-    pub fn open_blocks(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
-        self.intake.machine.open_blocks()
+    /// The block that the stream is writing.
+    pub fn current_block(&self) -> Option<usize> {
+        self.intake.machine.current_block()
     }
 
     /// Takes a read of server-sent events. What it says comes from [`Self::next_piece`].

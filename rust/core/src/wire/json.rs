@@ -168,6 +168,11 @@ macro_rules! wire_object {
 }
 pub(crate) use wire_object;
 
+/// The number at a path; none if there is none, or something else.
+pub(crate) fn count(value: &serde_json::Value, path: &[&str]) -> Option<u64> {
+    path.iter().try_fold(value, |value, name| value.get(name))?.as_u64()
+}
+
 /// How much of one JSON value a growing text is.
 ///
 /// It remembers the kinds of the open brackets and the state inside a scalar; it never looks back at the text.

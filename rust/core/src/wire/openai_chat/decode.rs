@@ -11,6 +11,7 @@ use super::reasoning::{self, Said, Sort};
 use super::schema::{
     Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Failure, Function, Groq, ToolCall, given,
 };
+use super::usage;
 use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 use crate::error::Malformed;
 use crate::sse::Frame;
@@ -113,7 +114,8 @@ impl<'out, 'a> Deltas<'out, 'a> {
         }
         (self.position, self.choice) = (0, 0);
         if let Some(json) = chunk.usage.map(|usage| usage.0).or(groq_usage) {
-            self.push(Field::Usage, 0, Delta::Usage(json));
+            let counts = usage::counts(&json);
+            self.push(Field::Usage, 0, Delta::Usage { counts, json });
         }
         if let Some(Raw(json)) = chunk.error {
             self.push(Field::Error, 0, Delta::Error(json));
@@ -137,7 +139,8 @@ impl<'out, 'a> Deltas<'out, 'a> {
         }
         self.notes(choice.extras);
         if let Some(word) = given(choice.finish_reason) {
-            self.push(Field::FinishReason, 0, Delta::Stop(word));
+            let reason = finish_reason(&word).map_or_else(|| word.clone(), Cow::Borrowed);
+            self.push(Field::FinishReason, 0, Delta::Stop { reason, native: word });
         }
     }
 
@@ -286,4 +289,14 @@ fn function_of(function: Function<'_>, sort: CallSort) -> CallDelta<'_> {
     };
     let name = given(function.name);
     CallDelta { index: None, id: None, name, arguments, sort, arguments_were_json, notes: function.extras }
+}
+
+/// The word of the one vocabulary for a provider's own; none if there is none.
+fn finish_reason(word: &str) -> Option<&'static str> {
+    match word {
+        "eos" | "end_turn" => Some("stop"),
+        "max_tokens" => Some("length"),
+        "function_call" | "tool_use" => Some("tool_calls"),
+        _ => None,
+    }
 }

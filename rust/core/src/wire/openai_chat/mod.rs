@@ -3,5 +3,6 @@
 mod decode;
 mod reasoning;
 mod schema;
+mod usage;
 
 pub use decode::{Decoded, TERMINATOR, decode_frame, decode_json, decode_value};

@@ -1,0 +1,103 @@
+//! Blocks that the wire numbers itself. They stand beside other open ones: only its own close completes a block.
+
+use super::{BlockMachine, Head, Outcome, Slot, refuse};
+use crate::delta::BlockHead;
+use crate::error::ErrorKind;
+use crate::event::{BlockKind, Event, Part, Quirk, Sink};
+
+impl BlockMachine {
+    /// A block that the wire numbers itself begins. It stands beside other open ones: only its own close completes it.
+    pub(super) fn open(
+        &mut self,
+        at: usize,
+        number: u64,
+        head: &BlockHead<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<Outcome, ErrorKind> {
+        if self.slots.contains_key(&number) {
+            return Ok(refuse(Quirk::SlotReused, sink));
+        }
+        self.check_room(head.kind)?;
+        let id = self.slot_id(at, head, sink);
+        let call_id = head.id.as_deref().filter(|_| head.kind == BlockKind::ToolResult).unwrap_or_default();
+        let block = self.blocks.len();
+        self.announce(at, &Head { kind: head.kind, id: &id, name: &head.name, call_id }, sink);
+        self.slots.insert(number, Slot { block, kind: head.kind, is_open: true, argument_bytes: 0 });
+        Ok(Outcome::Taken)
+    }
+
+    fn slot_id(&mut self, at: usize, head: &BlockHead<'_>, sink: &mut impl Sink) -> String {
+        let family = match head.kind {
+            BlockKind::FunctionCall | BlockKind::CustomCall | BlockKind::BuiltinCall | BlockKind::ServerCall => {
+                if let Some(id) = &head.id {
+                    return id.clone().into_owned();
+                }
+                sink.event(Event::QuirkSeen(Quirk::IdMissing));
+                return self.made_id(self.choices.get(at).map_or(0, |choice| choice.call_count as u64));
+            }
+            BlockKind::Text => "content",
+            BlockKind::Thinking => "thinking",
+            BlockKind::Refusal => "refusal",
+            BlockKind::ToolResult => "tool_result",
+            BlockKind::Unknown => &head.name,
+        };
+        self.next_id(family)
+    }
+
+    pub(super) fn grow_slot(
+        &mut self,
+        number: u64,
+        part: Part,
+        text: &str,
+        sink: &mut impl Sink,
+    ) -> Result<Outcome, ErrorKind> {
+        let allowed = self.limits.argument_bytes;
+        let slot = match self.slots.get_mut(&number) {
+            None => return Ok(refuse(Quirk::OrphanDelta, sink)),
+            Some(slot) if !slot.is_open => return Ok(refuse(Quirk::DeltaAfterClose, sink)),
+            Some(slot) if !slot.kind.has(part) => return Ok(refuse(Quirk::MisplacedDelta, sink)),
+            Some(slot) => slot,
+        };
+        if part == Part::Arguments {
+            slot.argument_bytes += text.len();
+            if slot.argument_bytes > allowed {
+                return Err(ErrorKind::Limit { name: "argument_bytes", allowed });
+            }
+        }
+        self.touched = Some(slot.block);
+        if !text.is_empty() {
+            sink.event(Event::BlockGrew { block: slot.block, part, text });
+        }
+        Ok(Outcome::Taken)
+    }
+
+    pub(super) fn note_slot(&mut self, number: u64, name: &str, json: &str, sink: &mut impl Sink) -> Outcome {
+        let Some(slot) = self.slots.get(&number) else { return refuse(Quirk::OrphanDelta, sink) };
+        sink.event(Event::BlockNoted { block: slot.block, name, json });
+        Outcome::Taken
+    }
+
+    pub(super) fn close_slot(&mut self, number: u64, sink: &mut impl Sink) -> Outcome {
+        match self.slots.get_mut(&number) {
+            None => refuse(Quirk::OrphanDelta, sink),
+            Some(slot) if !slot.is_open => refuse(Quirk::DeltaAfterClose, sink),
+            Some(slot) => {
+                slot.is_open = false;
+                let block = slot.block;
+                self.complete(block, sink);
+                Outcome::Taken
+            }
+        }
+    }
+
+    /// The end came before their own.
+    pub(super) fn close_open_slots(&mut self, sink: &mut impl Sink) {
+        let close = |slot: &mut Slot| std::mem::take(&mut slot.is_open).then_some(slot.block);
+        let mut blocks: Vec<usize> = self.slots.values_mut().filter_map(close).collect();
+        blocks.sort_unstable();
+        for block in blocks {
+            sink.event(Event::QuirkSeen(Quirk::UnclosedBlock));
+            self.complete(block, sink);
+        }
+    }
+}
