@@ -16,6 +16,7 @@ enum Place {
     /// Any field of choice or delta that has no name here.
     Extra,
     Chunk,
+    ChunkList,
     /// In every piece.
     Envelope,
 }
@@ -55,7 +56,9 @@ fn place(field: Field) -> (Place, &'static str) {
         Field::FinishReason => (Place::Choice, "finish_reason"),
         Field::Usage => (Place::Chunk, "usage"),
         Field::Error => (Place::Chunk, "error"),
-        Field::Envelope => (Place::Envelope, ""),
+        Field::MessageContent => (Place::ChunkList, "content"),
+        Field::ResponseOutput => (Place::ChunkList, "output"),
+        Field::Envelope | Field::Event => (Place::Envelope, ""),
     }
 }
 
@@ -64,6 +67,11 @@ const REPEATED: [&str; 2] = ["message", "text"];
 
 /// The chunk as it belongs to one piece.
 pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
+    for field in [Field::MessageContent, Field::ResponseOutput] {
+        if piece.kept.iter().any(|origin| origin.field == field) {
+            return select_elements(chunk, piece.kept, place(field).1);
+        }
+    }
     if piece.is_partial { select(chunk, piece.kept) } else { without(chunk, piece) }
 }
 
@@ -89,6 +97,19 @@ pub(crate) fn failure<'py>(state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
     let chunk = PyDict::new(state.py());
     chunk.set_item("error", state.getattr(intern!(state.py(), "error"))?)?;
     Ok(chunk.into_any())
+}
+
+/// A body with only those elements of its list that belong to the piece.
+fn select_elements<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin], name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let view = copy(chunk)?;
+    let is_kept = |at: usize| kept.iter().any(|origin| place(origin.field).1 == name && origin.element == at);
+    set(&view, name, elements_where(chunk, name, is_kept)?)?;
+    Ok(view)
+}
+
+/// Whether nothing is left of a chunk once what was refused is taken out: it said one thing.
+pub(crate) fn is_refused(piece: &Piece<'_>) -> bool {
+    piece.dropped.iter().any(|origin| origin.field == Field::Event)
 }
 
 /// Everything but what was left out.
@@ -122,7 +143,7 @@ fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin], kept: &[O
                 keep_elements(&delta, &original, name, |at| is_kept(at) || !is_gone(at))?;
             }
             (Place::Delta, name) => remove(&delta, name)?,
-            (Place::Choice | Place::Extra | Place::Chunk | Place::Envelope, _) => {}
+            (Place::Choice | Place::Extra | Place::Chunk | Place::ChunkList | Place::Envelope, _) => {}
         }
     }
     set(&view, "delta", delta)?;
@@ -164,7 +185,7 @@ fn select<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py
 fn is_of_choice(field: Field) -> bool {
     match place(field).0 {
         Place::Delta | Place::DeltaList | Place::Choice | Place::Extra => true,
-        Place::Chunk | Place::Envelope => false,
+        Place::Chunk | Place::ChunkList | Place::Envelope => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
-use penstock_core::{ChunkText, Error, Grain, Limits, Malformed, Mode, Piece, Session, Sink};
+use penstock_core::{ChunkText, Error, Grain, Limits, Malformed, Mode, Piece, Protocol, Session, Sink};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -60,12 +60,19 @@ struct Inner {
 #[pymethods]
 impl StreamProcessor {
     #[new]
-    #[pyo3(signature = (*, emit = "chunks", strict = false, limits = None))]
-    fn new(py: Python<'_>, emit: &str, strict: bool, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (*, source = "auto", emit = "chunks", strict = false, limits = None))]
+    fn new(
+        py: Python<'_>,
+        source: &str,
+        emit: &str,
+        strict: bool,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let source = read_source(source)?;
         let emit = Emit::from_name(emit)?;
         let mode = if strict { Mode::Strict } else { Mode::Lenient };
         let grain = if emit == Emit::Chunks { Grain::Completion } else { Grain::Chunk };
-        let session = Session::new(mode, grain, limits.map_or(Ok(Limits::default()), read_limits)?);
+        let session = Session::new(source, mode, grain, limits.map_or(Ok(Limits::default()), read_limits)?);
         let inner = Inner {
             session,
             state: State::new(py)?,
@@ -82,6 +89,12 @@ impl StreamProcessor {
     #[getter]
     fn state(&self, py: Python<'_>) -> Py<PyAny> {
         self.state.clone_ref(py)
+    }
+
+    /// The wire format, if it was named or could be told; else None.
+    #[getter]
+    fn source(&self) -> PyResult<Option<&'static str>> {
+        Ok(self.lock()?.session.protocol().map(Protocol::name))
     }
 
     /// Takes a read of bytes, a chunk as JSON text, or a chunk as an object.
@@ -147,11 +160,13 @@ impl Inner {
         }
         let is_chunk = item.is_instance_of::<PyString>()
             || item.is_instance_of::<PyDict>()
-            || item.hasattr(intern!(item.py(), "choices"))?;
+            || item.hasattr(intern!(item.py(), "choices"))?
+            || item.hasattr(intern!(item.py(), "type"))?
+            || item.hasattr(intern!(item.py(), "object"))?;
         if !is_chunk {
             let kind = item.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
-                "expected bytes of server-sent events, or a chat chunk as JSON text, dict or model object, not {kind}"
+                "expected bytes of server-sent events, or a chunk as JSON text, dict or model object, not {kind}"
             )));
         }
         self.waiting.push_back(item.clone().unbind());
@@ -194,12 +209,18 @@ impl Inner {
                 piece = self.session.finish(&mut writer).map_err(stream_error)?;
             }
             if let Some(piece) = piece {
+                if chunks::is_refused(&piece) {
+                    continue;
+                }
                 let chunk = chunk_of(state_object.bind(py), &piece, &mut self.chunk)?;
                 return writer.finish().map(|()| Some(chunk));
             }
             let Some(item) = self.waiting.pop_front() else { return writer.finish().map(|()| None) };
             let item = item.into_bound(py);
             if let Some(piece) = feed_chunk(&mut self.session, &item, &mut writer)? {
+                if chunks::is_refused(&piece) {
+                    continue;
+                }
                 self.chunk = Some(item.clone().unbind());
                 let chunk = chunk_of(state_object.bind(py), &piece, &mut self.chunk)?;
                 return writer.finish().map(|()| Some(chunk));
@@ -217,7 +238,10 @@ fn feed_chunk<'a>(
         Ok(Ok(text)) => session.feed_json(text, sink),
         // Half of a surrogate pair.
         Ok(Err(_)) => session.feed_malformed(Malformed::InvalidUtf8, sink).map(|()| None),
-        Err(_) => session.feed_value(Value::new(item), sink),
+        Err(_) => {
+            session.detect(Value::new(item));
+            session.feed_value(Value::new(item), sink)
+        }
     };
     fed.map_err(stream_error)
 }
@@ -254,6 +278,16 @@ pub(crate) fn read_bytes(item: &Bound<'_, PyAny>, take: impl FnOnce(&[u8])) -> P
     })?;
     take(&buffer.to_vec(item.py())?);
     Ok(())
+}
+
+fn read_source(name: &str) -> PyResult<Option<Protocol>> {
+    match Protocol::from_name(name) {
+        Some(protocol) => Ok(Some(protocol)),
+        None if name == "auto" => Ok(None),
+        None => Err(PyValueError::new_err(format!(
+            "source must be \"auto\", \"openai_chat\", \"anthropic_messages\" or \"openai_responses\", not {name:?}"
+        ))),
+    }
 }
 
 fn read_limits(limits: &Bound<'_, PyAny>) -> PyResult<Limits> {

@@ -66,6 +66,19 @@ pub enum Field {
     Error,
     /// any other field at top level
     Envelope,
+    /// the whole event, in formats whose events say one thing each
+    Event,
+    /// an element of a Messages body's `content`
+    MessageContent,
+    /// an element of a Responses body's `output`
+    ResponseOutput,
+}
+
+impl Origin {
+    /// The whole of an event that says one thing.
+    pub(crate) fn of_event() -> Self {
+        Self { choice: 0, field: Field::Event, element: 0 }
+    }
 }
 
 /// What a chunk says of one thing.

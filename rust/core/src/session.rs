@@ -8,13 +8,13 @@ use std::iter::Peekable;
 
 use serde::Deserializer;
 
-use crate::delta::{Delta, Located, Origin};
+use crate::delta::{Located, Origin};
 use crate::error::{Error, ErrorKind, Malformed};
 use crate::event::{Event, Quirk, Sink};
 use crate::limits::Limits;
 use crate::machine::{BlockMachine, Outcome};
 use crate::sse::{Frame, SseFramer};
-use crate::wire::openai_chat;
+use crate::wire::{Decoder, Protocol, TERMINATOR};
 
 /// What to do with a deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +74,14 @@ pub enum ChunkText<'a> {
 /// All stages of one stream.
 #[derive(Debug)]
 pub struct Session {
+    limits: Limits,
     framer: SseFramer,
     intake: Intake,
     closing: VecDeque<u32>,
+    /// Whether the first bytes have told a stream of events from a whole body.
+    is_known_to_stream: bool,
+    /// An answer that comes whole although a stream was expected.
+    body: Option<Vec<u8>>,
     chunks: u64,
     end: End,
 }
@@ -92,6 +97,7 @@ enum End {
 /// Everything behind the framer, apart from it so that a frame can be lent out of it.
 #[derive(Debug)]
 struct Intake {
+    decoder: Decoder,
     machine: BlockMachine,
     mode: Mode,
     grain: Grain,
@@ -107,8 +113,9 @@ struct Intake {
 
 impl Session {
     /// A session for one stream.
-    pub fn new(mode: Mode, grain: Grain, limits: Limits) -> Self {
+    pub fn new(source: Option<Protocol>, mode: Mode, grain: Grain, limits: Limits) -> Self {
         let intake = Intake {
+            decoder: Decoder::new(source),
             machine: BlockMachine::new(limits),
             mode,
             grain,
@@ -120,9 +127,12 @@ impl Session {
             spare: Vec::new(),
         };
         Self {
+            limits,
             framer: SseFramer::new(limits.frame_bytes),
             intake,
             closing: VecDeque::new(),
+            is_known_to_stream: false,
+            body: None,
             chunks: 0,
             end: End::NotYet,
         }
@@ -133,6 +143,16 @@ impl Session {
         std::mem::take(&mut self.intake.problems)
     }
 
+    /// The format, if it was named or could be told.
+    pub fn protocol(&self) -> Option<Protocol> {
+        self.intake.decoder.protocol()
+    }
+
+    /// Looks at a chunk that is about to be fed, unless the format is known.
+    pub fn detect<D: Deserializer<'static>>(&mut self, chunk: D) {
+        self.intake.decoder.detect(chunk);
+    }
+
     /// The block that the stream is writing.
     pub fn current_block(&self) -> Option<usize> {
         self.intake.machine.current_block()
@@ -140,8 +160,21 @@ impl Session {
 
     /// Takes a read of server-sent events. What it says comes from [`Self::next_piece`].
     pub fn feed(&mut self, read: &[u8]) {
-        if !self.intake.machine.is_terminated() {
-            self.framer.feed(read);
+        if self.intake.machine.is_terminated() {
+            return;
+        }
+        if !self.is_known_to_stream {
+            match read.iter().find(|byte| !byte.is_ascii_whitespace()) {
+                // No line of an event stream that says anything begins so.
+                Some(b'{') => self.body = Some(Vec::new()),
+                Some(_) => {}
+                None => return self.framer.feed(read),
+            }
+            self.is_known_to_stream = true;
+        }
+        match &mut self.body {
+            Some(body) => body.extend_from_slice(read),
+            None => self.framer.feed(read),
         }
     }
 
@@ -152,10 +185,10 @@ impl Session {
         }
         let offset = self.count_chunk();
         let mut deltas = self.intake.spare();
-        if let Err(malformed) = openai_chat::decode_json(text, &mut deltas) {
+        if let Err(malformed) = self.intake.decoder.decode_json(text, &mut deltas) {
             return self.intake.skip(malformed, offset, sink).map(|()| None);
         }
-        if is_terminator(&deltas) {
+        if text.as_bytes() == TERMINATOR {
             self.terminate(sink);
             return self.next_piece(sink);
         }
@@ -173,7 +206,7 @@ impl Session {
         }
         let offset = self.count_chunk();
         let mut deltas = self.intake.spare();
-        match openai_chat::decode_value(value, &mut deltas) {
+        match self.intake.decoder.decode_value(value, &mut deltas) {
             Ok(()) => self.intake.take(deltas, offset, sink)?,
             Err(error) => {
                 return self.intake.skip(Malformed::WrongShape(error.to_string()), offset, sink).map(|()| None);
@@ -188,6 +221,16 @@ impl Session {
         self.intake.skip(malformed, offset, sink)
     }
 
+    fn check_body(&self) -> Result<(), Error> {
+        let allowed = self.limits.frame_bytes;
+        match &self.body {
+            Some(body) if body.len() > allowed => {
+                Err(Error { kind: ErrorKind::Limit { name: "frame_bytes", allowed }, offset: 0 })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn count_chunk(&mut self) -> u64 {
         self.chunks += 1;
         self.chunks - 1
@@ -199,6 +242,7 @@ impl Session {
             self.intake.take_rest(sink)?;
             return Ok(Some(self.intake.piece(ChunkText::Same)));
         }
+        self.check_body()?;
         loop {
             if let Some(choice) = self.closing.pop_front() {
                 return Ok(Some(self.close(choice, sink)));
@@ -242,16 +286,27 @@ impl Session {
         if self.intake.machine.is_terminated() {
             return Ok(Took::Nothing);
         }
-        let Some(frame) = self.framer.finish() else { return Ok(Took::Nothing) };
-        if !self.intake.can_read(&frame) {
-            return Ok(Took::Nothing);
+        if self.body.is_some() {
+            return self.take_body(sink);
         }
+        let Some(frame) = self.framer.finish() else { return Ok(Took::Nothing) };
+        let Ok(deltas) = self.intake.decode(&frame) else { return Ok(Took::Nothing) };
         self.intake.count(Quirk::UnterminatedEvent, frame.offset, sink)?;
-        self.intake.take_frame(&frame, sink)
+        self.intake.take_decoded(deltas, &frame, sink)
+    }
+
+    /// Takes an answer that came whole although a stream was expected.
+    fn take_body(&mut self, sink: &mut impl Sink) -> Result<Took, Error> {
+        let body = self.body.as_deref().unwrap_or_default();
+        let frame = Frame { event: b"", data: body, last_id: b"", error: None, offset: 0 };
+        // A body that was cut is not a chunk that cannot be read.
+        let Ok(deltas) = self.intake.decode(&frame) else { return Ok(Took::Nothing) };
+        self.intake.take_decoded(deltas, &frame, sink)
     }
 
     fn framed_piece(&self) -> Piece<'_> {
-        self.intake.piece(ChunkText::Json(str::from_utf8(self.framer.data()).unwrap_or_default()))
+        let data = self.body.as_deref().unwrap_or_else(|| self.framer.data());
+        self.intake.piece(ChunkText::Json(str::from_utf8(data).unwrap_or_default()))
     }
 
     fn terminate(&mut self, sink: &mut impl Sink) {
@@ -304,20 +359,29 @@ impl Intake {
         Piece { chunk, kept: &self.kept, dropped: &self.dropped, is_partial }
     }
 
-    fn can_read(&mut self, frame: &Frame<'_>) -> bool {
-        let mut deltas = self.spare();
-        openai_chat::decode_frame(frame, &mut deltas).is_ok()
+    fn take_frame(&mut self, frame: &Frame<'_>, sink: &mut impl Sink) -> Result<Took, Error> {
+        match self.decode(frame) {
+            Ok(deltas) => self.take_decoded(deltas, frame, sink),
+            Err(malformed) => self.skip(malformed, frame.offset, sink).map(|()| Took::Nothing),
+        }
     }
 
-    fn take_frame(&mut self, frame: &Frame<'_>, sink: &mut impl Sink) -> Result<Took, Error> {
+    fn decode<'a>(&mut self, frame: &Frame<'a>) -> Result<Vec<Located<'a>>, Malformed> {
         let mut deltas = self.spare();
-        if let Err(malformed) = openai_chat::decode_frame(frame, &mut deltas) {
-            return self.skip(malformed, frame.offset, sink).map(|()| Took::Nothing);
-        }
-        if is_terminator(&deltas) {
+        self.decoder.decode_frame(frame, &mut deltas).map(|()| deltas)
+    }
+
+    fn take_decoded(
+        &mut self,
+        deltas: Vec<Located<'_>>,
+        frame: &Frame<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<Took, Error> {
+        if frame.data == TERMINATOR && frame.error.is_none() {
             return Ok(Took::Terminator);
         }
-        let is_failure = frame.data.is_empty() || frame.event == b"error";
+        let is_chat = self.decoder.protocol().is_none_or(|protocol| protocol == Protocol::OpenaiChat);
+        let is_failure = frame.data.is_empty() || (frame.event == b"error" && is_chat);
         self.take(deltas, frame.offset, sink)?;
         Ok(if is_failure { Took::Failure } else { Took::Chunk })
     }
@@ -389,10 +453,6 @@ impl Intake {
         }
         Ok(())
     }
-}
-
-fn is_terminator(deltas: &[Located<'_>]) -> bool {
-    matches!(deltas, [Located { delta: Delta::End, .. }])
 }
 
 /// Passes events on, and sees what the session acts on.

@@ -16,12 +16,7 @@ use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin}
 use crate::error::Malformed;
 use crate::sse::Frame;
 use crate::wire::json::{Extras, Raw, Str};
-
-/// The data of the last event.
-pub const TERMINATOR: &[u8] = b"[DONE]";
-
-/// The deltas of one chunk.
-pub type Decoded<'a> = Vec<Located<'a>>;
+use crate::wire::{Decoded, TERMINATOR};
 
 /// Reads a server-sent event.
 pub fn decode_frame<'a>(frame: &Frame<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {

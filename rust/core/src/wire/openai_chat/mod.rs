@@ -5,4 +5,4 @@ mod reasoning;
 mod schema;
 mod usage;
 
-pub use decode::{Decoded, TERMINATOR, decode_frame, decode_json, decode_value};
+pub use decode::{decode_frame, decode_json, decode_value};
