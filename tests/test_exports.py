@@ -1,0 +1,61 @@
+"""What `import penstock` offers, and what it does not drag in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import penstock
+
+IMPORTED = "import sys; before = set(sys.modules); import {0}; print(*sorted(set(sys.modules) - before))"
+
+
+def modules_of(name: str) -> set[str]:
+    """The modules that an import adds to a new interpreter, without those of the standard library."""
+    # -S: no site-packages hooks, which may import anything; so the package's own folder is named.
+    path = next(iter(penstock.__path__)).removesuffix("penstock")
+    script = f"import sys; sys.path.insert(0, {path!r}); {IMPORTED.format(name)}"
+    command = [sys.executable, "-S", "-E", "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 (this interpreter)
+    return {module for module in run.stdout.split() if module.split(".")[0] not in sys.stdlib_module_names}
+
+
+def test_the_public_names_are_those_of_all() -> None:
+    names = {
+        name for name, value in vars(penstock).items() if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert names == set(penstock.__all__)
+    assert sorted(penstock.__all__) == penstock.__all__
+
+
+def test_the_names_that_existing_policies_import_are_there() -> None:
+    assert {
+        *("StreamProcessor", "StreamingContext", "StreamState", "StreamChunkAggregator"),
+        *("StreamBlock", "ContentStreamBlock", "ToolCallStreamBlock"),
+    } <= set(penstock.__all__)
+
+
+@pytest.mark.parametrize("name", penstock.__all__)
+def test_a_public_name_is_documented(name: str) -> None:
+    assert getattr(penstock, name).__doc__
+
+
+def test_every_error_is_an_error_of_penstock() -> None:
+    errors = [value for value in vars(penstock).values() if isinstance(value, type) and issubclass(value, Exception)]
+    assert len(errors) == 8
+    assert all(issubclass(error, penstock.PenstockError) for error in errors)
+
+
+def test_importing_the_package_imports_nothing_but_the_package() -> None:
+    assert {module.split(".")[0] for module in modules_of("penstock")} == {"penstock"}
+
+
+def test_importing_the_package_does_not_import_the_reference() -> None:
+    assert not any(module.startswith("penstock.reference") for module in modules_of("penstock"))
+
+
+def test_importing_the_reference_imports_nothing_of_others() -> None:
+    assert {module.split(".")[0] for module in modules_of("penstock.reference")} == {"penstock"}
