@@ -6,6 +6,7 @@ from typing_extensions import Buffer
 from penstock.blocks import StreamState
 from penstock.errors import ProtocolError
 from penstock.limits import Limits
+from penstock.protocols import Protocol, Source
 from penstock.sse import SseEvent
 
 __all__ = ["BlockSource", "SseFramer", "StreamProcessor"]
@@ -15,10 +16,13 @@ class StreamProcessor:
     def __new__(
         cls,
         *,
+        source: Source = "auto",
         emit: Literal["chunks", "events", "nothing"] = "chunks",
         strict: bool = False,
         limits: Limits | None = None,
     ) -> Self: ...
+    @property
+    def source(self) -> Protocol | None: ...
     @property
     def state(self) -> StreamState: ...
     def feed(self, item: Any) -> Iterable[Any]: ...

@@ -156,8 +156,8 @@ class ToolCallStreamBlock(StreamBlock):
         name: The tool's name.
         arguments: The raw string as it came, never parsed; for a custom tool, its free-form input.
         index: The call's number among the calls of its choice: 0, 1, 2 …
-        kind: `function` for a tool that takes JSON, `custom` for one that takes free text, `builtin` for a tool of the provider's own that the
-            client runs (a computer, a shell, a patch), `server` for a call that the provider has run itself.
+        kind: `function` for a tool that takes JSON, `custom` for one that takes free text, `builtin` for a tool of the provider's own
+            that the client runs (a computer, a shell, a patch), `server` for a call that the provider has run itself.
     """
 
     type: ClassVar[BlockType] = "tool_call"

@@ -11,22 +11,27 @@ from penstock.limits import Limits
 
 if TYPE_CHECKING:
     from penstock.blocks import StreamState
+    from penstock.protocols import Source
 
 __all__ = ["check_end", "new_engine", "report_problems"]
 
 log = logging.getLogger("penstock")
 
 
-def new_engine(emit: Literal["chunks", "nothing"], *, strict: bool, limits: Limits | None) -> _core.StreamProcessor:
+def new_engine(
+    emit: Literal["chunks", "nothing"], *, source: Source, strict: bool, limits: Limits | None
+) -> _core.StreamProcessor:
     """An engine for one stream.
 
     Raises:
         TypeError: An argument is of another type than it must be.
+        ValueError: `source` names no wire format.
     """
+    _check_type("source", source, str, 'the name of a wire format or "auto"')
     _check_type("strict", strict, bool, "True or False")
     if limits is not None:
         _check_type("limits", limits, Limits, "penstock.Limits or None")
-    return _core.StreamProcessor(emit=emit, strict=strict, limits=limits)
+    return _core.StreamProcessor(source=source, emit=emit, strict=strict, limits=limits)
 
 
 def _check_type(name: str, value: object, kind: type, expected: str) -> None:

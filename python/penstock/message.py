@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from penstock import _core
     from penstock.limits import Limits
+    from penstock.protocols import Source
     from penstock.usage import Usage
 
 __all__ = ["Message", "StreamChunkAggregator", "aggregate", "aggregate_async"]
@@ -65,11 +66,14 @@ def _tool_call(block: ToolCallStreamBlock) -> dict[str, Any]:
     return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": block.arguments}}
 
 
-def aggregate(chunks: Iterable[Any], *, strict: bool = False, limits: Limits | None = None) -> Message:
+def aggregate(
+    chunks: Iterable[Any], *, source: Source = "auto", strict: bool = False, limits: Limits | None = None
+) -> Message:
     """Reads a stream to its end and gives the answer as one message.
 
     Args:
         chunks: Chunks or reads: objects of LiteLLM or the OpenAI SDK, dicts, JSON text, or bytes of server-sent events.
+        source: The wire format, or `auto` to tell it from the first event.
         strict: Raise at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
 
@@ -82,15 +86,17 @@ def aggregate(chunks: Iterable[Any], *, strict: bool = False, limits: Limits | N
         >>> aggregate([{"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}]).content
         'Hi'
     """
-    engine = new_engine("nothing", strict=strict, limits=limits)
+    engine = new_engine("nothing", source=source, strict=strict, limits=limits)
     for chunk in sources.checked_iterable(chunks):
         _take(chunk, engine)
     return _finished(engine, strict=strict)
 
 
-async def aggregate_async(chunks: AsyncIterable[Any], *, strict: bool = False, limits: Limits | None = None) -> Message:
+async def aggregate_async(
+    chunks: AsyncIterable[Any], *, source: Source = "auto", strict: bool = False, limits: Limits | None = None
+) -> Message:
     """As `aggregate`, from an async iterable."""
-    engine = new_engine("nothing", strict=strict, limits=limits)
+    engine = new_engine("nothing", source=source, strict=strict, limits=limits)
     async with sources.opened(chunks) as items:
         async for chunk in items:
             _take(chunk, engine)
@@ -123,8 +129,8 @@ class StreamChunkAggregator:
         ('Hi', 'assistant', None)
     """
 
-    def __init__(self, *, strict: bool = False, limits: Limits | None = None) -> None:
-        self._engine = new_engine("nothing", strict=strict, limits=limits)
+    def __init__(self, *, source: Source = "auto", strict: bool = False, limits: Limits | None = None) -> None:
+        self._engine = new_engine("nothing", source=source, strict=strict, limits=limits)
 
     def capture_chunk(self, chunk: Any) -> None:
         """Takes one chunk: a dict, an object, or JSON text."""

@@ -15,6 +15,7 @@ from penstock.timeouts import StreamClock
 
 if TYPE_CHECKING:
     from penstock.limits import Limits
+    from penstock.protocols import Protocol, Source
     from penstock.sources import Incoming
 
 __all__ = ["ChunkCallback", "StreamProcessor"]
@@ -27,6 +28,7 @@ class StreamProcessor:
 
     Args:
         on_chunk_callback: The policy: `async def on_chunk(chunk, state, context)`. A plain function will do.
+        source: The wire format, or `auto` to tell it from the first event.
         strict: End the stream with an error at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
         chunk_timeout: How long to wait for the next chunk, in seconds; None for ever.
@@ -48,6 +50,7 @@ class StreamProcessor:
         self,
         on_chunk_callback: ChunkCallback,
         *,
+        source: Source = "auto",
         strict: bool = False,
         limits: Limits | None = None,
         chunk_timeout: float | None = 30.0,
@@ -57,12 +60,17 @@ class StreamProcessor:
             msg = f"on_chunk_callback must be a function, not {type(on_chunk_callback).__name__}"
             raise TypeError(msg)
         self.on_chunk = on_chunk_callback
-        self._engine = new_engine("chunks", strict=strict, limits=limits)
+        self._engine = new_engine("chunks", source=source, strict=strict, limits=limits)
         self._strict = strict
         self._chunk_timeout = _checked_seconds("chunk_timeout", chunk_timeout)
         self._total_timeout = _checked_seconds("total_timeout", total_timeout)
         self._is_busy = False
         self._is_used = False
+
+    @property
+    def source(self) -> Protocol | None:
+        """The wire format, as it was named or told from the first event; None while it could be any."""
+        return self._engine.source
 
     @property
     def state(self) -> StreamState:

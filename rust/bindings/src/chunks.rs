@@ -130,10 +130,11 @@ fn without<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<
 
 fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin], kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
     let view = copy(choice)?;
-    for repeated in REPEATED {
+    let payload = payload(choice)?;
+    for repeated in REPEATED.into_iter().filter(|&name| name != payload) {
         remove(&view, repeated)?;
     }
-    let original = get(choice, "delta")?;
+    let original = get(choice, payload)?;
     let delta = copy(&original)?;
     for origin in dropped {
         match place(origin.field) {
@@ -146,8 +147,13 @@ fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin], kept: &[O
             (Place::Choice | Place::Extra | Place::Chunk | Place::ChunkList | Place::Envelope, _) => {}
         }
     }
-    set(&view, "delta", delta)?;
+    set(&view, payload, delta)?;
     Ok(view)
+}
+
+/// The field of a choice that says what it adds: `delta`, or the `message` of an answer that was not streamed.
+fn payload(choice: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    Ok(if get(choice, "delta")?.is_none() { "message" } else { "delta" })
 }
 
 /// Leaves only some elements of a list, and no list where none are left.
@@ -192,7 +198,8 @@ fn is_of_choice(field: Field) -> bool {
 fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py, PyAny>> {
     let has = |field: Field| kept.iter().any(|origin| origin.field == field);
     let view = copy(choice)?;
-    for repeated in REPEATED {
+    let payload = payload(choice)?;
+    for repeated in REPEATED.into_iter().filter(|&name| name != payload) {
         remove(&view, repeated)?;
     }
     if !has(Field::FinishReason) {
@@ -200,11 +207,11 @@ fn choice_with<'py>(choice: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bou
     }
     // The extras of a choice complete nothing, so they are all in one piece.
     if !has(Field::Extra) {
-        remove_others(&view, |name| matches!(name, "index" | "delta" | "finish_reason"))?;
+        remove_others(&view, |name| matches!(name, "index" | "finish_reason") || name == payload)?;
     }
-    let original = get(choice, "delta")?;
+    let original = get(choice, payload)?;
     if !original.is_none() {
-        set(&view, "delta", delta_with(&original, kept)?)?;
+        set(&view, payload, delta_with(&original, kept)?)?;
     }
     Ok(view)
 }

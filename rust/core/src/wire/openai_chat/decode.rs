@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 
+use super::body;
 use super::reasoning::{self, Said, Sort};
 use super::schema::{
     Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Failure, Function, Groq, ToolCall, given,
@@ -44,14 +45,12 @@ pub fn decode_json<'a>(text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malfo
         Deltas::new(out).envelope(Delta::End);
         return Ok(());
     }
-    Deltas::new(out).chunk(serde_json::from_str(text)?);
-    Ok(())
+    Ok(Deltas::new(out).chunk(serde_json::from_str(text)?)?)
 }
 
 /// Reads a chunk from anything that serde can read, such as a Python object.
 pub fn decode_value<'a, D: Deserializer<'a>>(value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
-    Deltas::new(out).chunk(Chunk::deserialize(value)?);
-    Ok(())
+    Deltas::new(out).chunk(Chunk::deserialize(value)?).map_err(serde::de::Error::custom)
 }
 
 /// What an error says is JSON, or else words.
@@ -61,6 +60,9 @@ fn json_or_string(text: &str) -> Cow<'_, str> {
         Err(_) => Cow::Owned(serde_json::Value::from(text).to_string()),
     }
 }
+
+/// What an answer that was not streamed says that it is.
+const BODY: &str = "\"chat.completion\"";
 
 /// Collects the deltas of a chunk, and knows which choice it is in.
 struct Deltas<'out, 'a> {
@@ -88,7 +90,8 @@ impl<'out, 'a> Deltas<'out, 'a> {
         self.push(Field::Envelope, 0, delta);
     }
 
-    fn chunk(&mut self, chunk: Chunk<'a>) {
+    fn chunk(&mut self, chunk: Chunk<'a>) -> Result<(), serde_json::Error> {
+        let is_body = chunk.object.is_some_and(|object| object.0 == BODY);
         for (name, value) in [("id", chunk.id), ("model", chunk.model)] {
             if let Some(Str(text)) = value {
                 self.envelope(Delta::Identity { name, value: Identity::Text(text) });
@@ -105,7 +108,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
         for (position, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
             self.position = position;
             self.choice = choice.index.unwrap_or_else(|| u32::try_from(position).unwrap_or(u32::MAX));
-            self.choice(choice);
+            self.choice(choice, is_body)?;
         }
         (self.position, self.choice) = (0, 0);
         if let Some(json) = chunk.usage.map(|usage| usage.0).or(groq_usage) {
@@ -115,13 +118,16 @@ impl<'out, 'a> Deltas<'out, 'a> {
         if let Some(Raw(json)) = chunk.error {
             self.push(Field::Error, 0, Delta::Error(json));
         }
+        Ok(())
     }
 
-    fn choice(&mut self, choice: Choice<'a>) {
+    fn choice(&mut self, mut choice: Choice<'a>, is_body: bool) -> Result<(), serde_json::Error> {
         self.push(Field::Envelope, 0, Delta::Announced);
         let has_delta = choice.delta.is_some();
         if let Some(delta) = choice.delta {
             self.delta(delta);
+        } else if let Some(Raw(json)) = choice.message.take_if(|_| is_body) {
+            self.message(json)?;
         }
         if let Some(Raw(json)) = choice.logprobs {
             self.note(Cow::Borrowed("logprobs"), json, false);
@@ -137,6 +143,21 @@ impl<'out, 'a> Deltas<'out, 'a> {
             let reason = finish_reason(&word).map_or_else(|| word.clone(), Cow::Borrowed);
             self.push(Field::FinishReason, 0, Delta::Stop { reason, native: word });
         }
+        Ok(())
+    }
+
+    /// The message of an answer that was not streamed: all of it in one delta.
+    fn message(&mut self, json: Cow<'a, str>) -> Result<(), serde_json::Error> {
+        match json {
+            Cow::Borrowed(json) => self.delta(body::delta_of(json)?),
+            Cow::Owned(json) => {
+                let mut deltas = Vec::new();
+                let mut inner = Deltas { out: &mut deltas, choice: self.choice, position: self.position };
+                inner.delta(body::delta_of(&json)?);
+                self.out.extend(deltas.into_iter().map(|each| -> Located<'a> { each.into_owned() }));
+            }
+        }
+        Ok(())
     }
 
     fn delta(&mut self, mut delta: ChoiceDelta<'a>) {

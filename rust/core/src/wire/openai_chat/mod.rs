@@ -1,5 +1,6 @@
 //! `OpenAI` chat completions: `data: {chunk}` events, then `data: [DONE]`.
 
+mod body;
 mod decode;
 mod reasoning;
 mod schema;

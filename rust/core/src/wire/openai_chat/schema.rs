@@ -12,6 +12,7 @@ wire_object! {
     /// One chunk.
     Chunk {
         "id" => id: Str<'a>,
+        "object" => object: Raw<'a>,
         "created" => created: Raw<'a>,
         "model" => model: Str<'a>,
         "choices" => choices: Vec<Choice<'a>>,
@@ -19,7 +20,7 @@ wire_object! {
         "error" => error: Raw<'a>,
         "x_groq" => x_groq: Raw<'a>,
     }
-    ignored: "object", "obfuscation"
+    ignored: "obfuscation"
 }
 
 wire_object! {
