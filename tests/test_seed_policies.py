@@ -204,10 +204,3 @@ async def test_the_example_passes_a_recording_on_whole() -> None:
 
 async def test_the_example_gets_the_same_from_bytes() -> None:
     assert await sent_by(corrected(), [sse(*ANSWER)]) == ANSWER
-
-
-async def test_the_example_shows_what_it_does_when_it_is_run(capsys: pytest.CaptureFixture[str]) -> None:
-    await example.main()
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["sent:", "judging", "sent:", "sent:", "judging", "sent:"]
-    assert lines[-1] == "  sent: {'message': 'this call is not allowed'}"
