@@ -89,9 +89,9 @@ def load() -> Sample:
     folder = CORPUS / "openai_chat"
     paths = sorted(folder.glob("*.sse"))[::STRIDE]
     if not paths:
-        return Sample("the project's own streams", [Stream(b"".join(make(600))) for make in _OWN])
+        return Sample("generated, the project's own", [Stream(b"".join(make(600))) for make in _OWN])
     recorded = [Stream(path.read_bytes()) for path in paths]
-    return Sample("recorded streams", [stream for stream in recorded if stream.is_read_by_all()])
+    return Sample("recorded", [stream for stream in recorded if stream.is_read_by_all()])
 
 
 _OWN = (own_streams.text, own_streams.reasoning, own_streams.tool_calls)

@@ -22,7 +22,7 @@ _HEADS = {
 def render(samples: list[Sample], duels: list[Duel]) -> Iterator[str]:
     """The lines of all tables."""
     for sample in samples:
-        yield f"{sample.chunks:,} chunks of {len(sample.streams)} {sample.title}."
+        yield f"{sample.chunks:,} chunks of {len(sample.streams)} streams: {sample.title}."
     yield _machine()
     for group, head in _HEADS.items():
         rows = [duel for duel in duels if duel.group == group]

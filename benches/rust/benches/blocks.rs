@@ -7,7 +7,7 @@ use penstock_benches::{READ_BYTES, samples};
 use penstock_core::{Blocks, Error, Grain, Limits, Mode, Session};
 
 fn read_blocks(stream: &[u8], read_bytes: usize) -> Result<Blocks, Error> {
-    let mut session = Session::new(Mode::Lenient, Grain::Chunk, Limits::default());
+    let mut session = Session::new(None, Mode::Lenient, Grain::Chunk, Limits::default());
     let mut blocks = Blocks::default();
     for read in stream.chunks(read_bytes) {
         session.feed(read);
