@@ -102,7 +102,7 @@ pub(crate) fn failure<'py>(state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
 /// A body with only those elements of its list that belong to the piece.
 fn select_elements<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin], name: &str) -> PyResult<Bound<'py, PyAny>> {
     let view = copy(chunk)?;
-    let is_kept = |at: usize| kept.iter().any(|origin| place(origin.field).1 == name && origin.element == at);
+    let is_kept = |at: usize| kept.iter().any(|origin| place(origin.field).1 == name && origin.element as usize == at);
     set(&view, name, elements_where(chunk, name, is_kept)?)?;
     Ok(view)
 }
@@ -119,7 +119,7 @@ fn without<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<
     let copies = PyList::empty(chunk.py());
     for (position, choice) in choices.iter().enumerate() {
         let of_choice =
-            |origins: &[Origin]| origins.iter().filter(|o| o.choice == position).copied().collect::<Vec<_>>();
+            |origins: &[Origin]| origins.iter().filter(|o| o.choice as usize == position).copied().collect::<Vec<_>>();
         let dropped = of_choice(piece.dropped);
         let view = if dropped.is_empty() { choice } else { choice_without(&choice, &dropped, &of_choice(piece.kept))? };
         copies.append(view)?;
@@ -139,8 +139,8 @@ fn choice_without<'py>(choice: &Bound<'py, PyAny>, dropped: &[Origin], kept: &[O
     for origin in dropped {
         match place(origin.field) {
             (Place::DeltaList, name) => {
-                let is_gone = |at: usize| dropped.iter().any(|o| place(o.field).1 == name && o.element == at);
-                let is_kept = |at: usize| kept.iter().any(|o| place(o.field).1 == name && o.element == at);
+                let is_gone = |at: usize| dropped.iter().any(|o| place(o.field).1 == name && o.element as usize == at);
+                let is_kept = |at: usize| kept.iter().any(|o| place(o.field).1 == name && o.element as usize == at);
                 keep_elements(&delta, &original, name, |at| is_kept(at) || !is_gone(at))?;
             }
             (Place::Delta, name) => remove(&delta, name)?,
@@ -172,8 +172,11 @@ fn select<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bound<'py
     let view = copy(chunk)?;
     let copies = PyList::empty(chunk.py());
     for (position, choice) in list(&get(chunk, "choices")?)?.iter().enumerate() {
-        let own: Vec<Origin> =
-            kept.iter().filter(|origin| origin.choice == position && is_of_choice(origin.field)).copied().collect();
+        let own: Vec<Origin> = kept
+            .iter()
+            .filter(|origin| origin.choice as usize == position && is_of_choice(origin.field))
+            .copied()
+            .collect();
         if !own.is_empty() {
             copies.append(choice_with(&choice, &own)?)?;
         }
@@ -224,7 +227,8 @@ fn delta_with<'py>(original: &Bound<'py, PyAny>, kept: &[Origin]) -> PyResult<Bo
     remove_others(&delta, |name| if is_named(name) { is_left(name) } else { is_kept(Field::Extra) })?;
     for field in OF_DELTA.into_iter().filter(|&field| is_kept(field)) {
         if let (Place::DeltaList, name) = place(field) {
-            let elements: Vec<usize> = kept.iter().filter(|o| place(o.field).1 == name).map(|o| o.element).collect();
+            let elements: Vec<usize> =
+                kept.iter().filter(|o| place(o.field).1 == name).map(|o| o.element as usize).collect();
             set(&delta, name, elements_where(original, name, |at| elements.contains(&at))?)?;
         }
     }

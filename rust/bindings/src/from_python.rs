@@ -77,22 +77,29 @@ impl<'a, 'py> Value<'a, 'py> {
     }
 
     /// Dicts as they are; of other objects their attributes.
-    fn visit_members<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Unreadable> {
+    fn visit_members<'de, V: Visitor<'de>>(&self, visitor: V, nulls: Nulls) -> Result<V::Value, Unreadable> {
         let object = self.object;
         let py = object.py();
+        let members = |now: &Bound<'py, PyDict>, then| Members {
+            now: now.iter(),
+            then,
+            value: None,
+            nulls,
+            depth: self.depth + 1,
+        };
         if let Ok(dict) = object.cast::<PyDict>() {
-            return visitor.visit_map(Members::of(dict, None, self.depth));
+            return visitor.visit_map(members(dict, None));
         }
         if let Some(attributes) = object.getattr_opt(intern!(py, "__dict__"))? {
             let attributes = attributes.cast_into::<PyDict>().map_err(PyErr::from)?;
             let extra = object.getattr_opt(intern!(py, "__pydantic_extra__"))?;
             let extra = extra.and_then(|extra| extra.cast_into::<PyDict>().ok());
-            return visitor.visit_map(Members::of(&attributes, extra, self.depth));
+            return visitor.visit_map(members(&attributes, extra));
         }
         if let Ok(mapping) = object.cast::<PyMapping>() {
             let dict = PyDict::new(py);
             dict.update(mapping)?;
-            return visitor.visit_map(Members::of(&dict, None, self.depth));
+            return visitor.visit_map(members(&dict, None));
         }
         // Nothing that JSON has a word for: kept as what it says of itself.
         Self::visit_text(&object.str()?, visitor)
@@ -119,8 +126,17 @@ impl<'de> Deserializer<'de> for Value<'_, '_> {
         } else if let Ok(tuple) = object.cast::<PyTuple>() {
             visitor.visit_seq(Elements { elements: tuple.iter(), depth: self.depth + 1 })
         } else {
-            self.visit_members(visitor)
+            self.visit_members(visitor, Nulls::Kept)
         }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        let object = self.object;
+        let is_other = object.is_instance_of::<PyString>() || object.is_instance_of::<PyList>() || object.is_none();
+        if is_other || object.is_instance_of::<PyInt>() || object.is_instance_of::<PyFloat>() {
+            return self.deserialize_any(visitor);
+        }
+        self.visit_members(visitor, Nulls::Skipped)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
@@ -145,7 +161,7 @@ impl<'de> Deserializer<'de> for Value<'_, '_> {
 
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct enum identifier
+        seq tuple tuple_struct struct enum identifier
     }
 }
 
@@ -169,13 +185,15 @@ struct Members<'py> {
     now: pyo3::types::iter::BoundDictIterator<'py>,
     then: Option<Bound<'py, PyDict>>,
     value: Option<Bound<'py, PyAny>>,
+    nulls: Nulls,
     depth: usize,
 }
 
-impl<'py> Members<'py> {
-    fn of(dict: &Bound<'py, PyDict>, then: Option<Bound<'py, PyDict>>, depth: usize) -> Self {
-        Self { now: dict.iter(), then, value: None, depth: depth + 1 }
-    }
+/// Whether a member that is None is one. To a schema it says nothing; of a value that is kept as it came it is a part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Kept,
+    Skipped,
 }
 
 impl<'de> MapAccess<'de> for Members<'_> {
@@ -183,7 +201,8 @@ impl<'de> MapAccess<'de> for Members<'_> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
         loop {
-            if let Some((name, value)) = self.now.next() {
+            let skips = self.nulls == Nulls::Skipped;
+            if let Some((name, value)) = self.now.by_ref().find(|(_, value)| !(skips && value.is_none())) {
                 self.value = Some(value);
                 return seed.deserialize(Value::new(&name)).map(Some);
             }

@@ -8,7 +8,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::chunks;
 use crate::errors::{busy, closed, problem, stream_error};
@@ -53,6 +53,8 @@ struct Inner {
     /// The chunk that is worked on, for the pieces of it.
     chunk: Option<Py<PyAny>>,
     is_finishing: bool,
+    /// The type of the last chunk that was an object.
+    chunk_type: Option<Py<PyType>>,
     /// Whether the stream ended in an error.
     is_over: bool,
 }
@@ -79,6 +81,7 @@ impl StreamProcessor {
             waiting: VecDeque::new(),
             chunk: None,
             is_finishing: false,
+            chunk_type: None,
             is_over: false,
         };
         let state = inner.state.object.clone_ref(py);
@@ -145,29 +148,33 @@ impl Inner {
         if emit == Emit::Chunks {
             return Ok(processor.clone().into_any());
         }
-        let events = PyList::empty(py);
-        let run = self.run(py, (emit == Emit::Events).then_some(&events));
+        let events = (emit == Emit::Events).then(|| PyList::empty(py));
+        let run = self.run(py, events.as_ref());
         self.is_over |= run.is_err();
-        run.map(|()| events.into_any())
+        run.map(|()| events.map_or_else(|| PyTuple::empty(py).into_any(), Bound::into_any))
     }
 
     fn accept(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
         if self.is_finishing || self.is_over {
             return Err(closed());
         }
-        if is_read(item) {
+        if item.is_instance_of::<PyBytes>() {
             return read_bytes(item, |bytes| self.session.feed(bytes));
         }
-        let is_chunk = item.is_instance_of::<PyString>()
-            || item.is_instance_of::<PyDict>()
-            || item.hasattr(intern!(item.py(), "choices"))?
-            || item.hasattr(intern!(item.py(), "type"))?
-            || item.hasattr(intern!(item.py(), "object"))?;
-        if !is_chunk {
+        // A stream has chunks of one type, mostly, so the type that was a chunk before is not asked again.
+        let kind = item.get_type();
+        let is_known = self.chunk_type.as_ref().is_some_and(|known| known.is(&kind));
+        if !is_known && !is_chunk(item)? {
+            if PyBuffer::<u8>::get(item).is_ok() {
+                return read_bytes(item, |bytes| self.session.feed(bytes));
+            }
             let kind = item.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
                 "expected bytes of server-sent events, or a chunk as JSON text, dict or model object, not {kind}"
             )));
+        }
+        if !is_known {
+            self.chunk_type = Some(kind.unbind());
         }
         self.waiting.push_back(item.clone().unbind());
         Ok(())
@@ -262,8 +269,14 @@ fn chunk_of<'py>(
     if piece.is_partial || !piece.dropped.is_empty() { chunks::view(&whole, piece) } else { Ok(whole) }
 }
 
-fn is_read(item: &Bound<'_, PyAny>) -> bool {
-    item.is_instance_of::<PyBytes>() || item.is_instance_of::<PyByteArray>() || PyBuffer::<u8>::get(item).is_ok()
+/// Whether an item can be a chunk. Asking for its bytes instead would raise, which costs more than reading it.
+fn is_chunk(item: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = item.py();
+    Ok(item.is_instance_of::<PyDict>()
+        || item.is_instance_of::<PyString>()
+        || item.hasattr(intern!(py, "choices"))?
+        || item.hasattr(intern!(py, "type"))?
+        || item.hasattr(intern!(py, "object"))?)
 }
 
 /// Lends out the bytes of a bytes-like object.

@@ -20,11 +20,11 @@ pub struct Located<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The position in `choices`.
-    pub choice: usize,
+    pub choice: u32,
     /// The field.
     pub field: Field,
     /// The position in the field's list, for fields that hold one.
-    pub element: usize,
+    pub element: u32,
 }
 
 /// The fields of a chat chunk that say something about blocks.
@@ -113,7 +113,7 @@ pub enum Delta<'a> {
     /// More of a refusal.
     Refusal(Cow<'a, str>),
     /// More of a tool call.
-    Call(CallDelta<'a>),
+    Call(Box<CallDelta<'a>>),
     /// More of a block that is kept raw, under the wire's name for it.
     Raw {
         /// The wire's name.
@@ -252,7 +252,7 @@ impl Delta<'_> {
             Self::Signature(text) => Delta::Signature(own(text)),
             Self::ThinkingData(text) => Delta::ThinkingData(own(text)),
             Self::Refusal(text) => Delta::Refusal(own(text)),
-            Self::Call(call) => Delta::Call(call.into_owned()),
+            Self::Call(call) => Delta::Call(Box::new(call.into_owned())),
             Self::Raw { kind, json, whole } => Delta::Raw { kind: own(kind), json: own(json), whole },
             Self::Note { name, json, repeats } => Delta::Note { name: own(name), json: own(json), repeats },
             Self::Open { slot, head } => Delta::Open { slot, head: head.into_owned() },

@@ -263,10 +263,7 @@ impl BlockMachine {
         if self.identified.contains(&name) {
             return;
         }
-        // Providers that have no value yet send an empty one.
         let json = match value {
-            Identity::Text(text) if text.is_empty() => return,
-            Identity::Json(json) if matches!(json.as_ref(), "0" | "0.0" | "false" | "\"\"" | "[]" | "{}") => return,
             Identity::Text(text) => Cow::Owned(serde_json::Value::from(text.as_ref()).to_string()),
             Identity::Json(json) => Cow::Borrowed(json.as_ref()),
         };

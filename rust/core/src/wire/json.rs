@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A string, borrowed from the chunk unless it has escapes.
@@ -47,9 +47,7 @@ pub struct Raw<'a>(pub Cow<'a, str>);
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !deserializer.is_human_readable() {
-            // Values that do not come as text have no source text to borrow.
-            let value = serde_json::Value::deserialize(deserializer)?;
-            return Ok(Self(Cow::Owned(value.to_string())));
+            return deserializer.deserialize_any(RawVisitor);
         }
         let text = <&RawValue>::deserialize(deserializer)?.get();
         if is_sound(text.as_bytes()) {
@@ -57,6 +55,51 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
         } else {
             Err(de::Error::custom("a value is nested too deep or has half a surrogate pair"))
         }
+    }
+}
+
+/// Writes JSON for values that do not come as text, and so have none to borrow.
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Raw<'static>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Raw(Cow::Borrowed("null")))
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Raw(Cow::Borrowed(if value { "true" } else { "false" })))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Raw(Cow::Owned(value.to_string())))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Raw(Cow::Owned(value.to_string())))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Raw(Cow::Owned(serde_json::Value::from(value).to_string())))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
+        serde_json::to_string(value).map(|json| Raw(Cow::Owned(json))).map_err(E::custom)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, seq: S) -> Result<Self::Value, S::Error> {
+        let value = serde_json::Value::deserialize(de::value::SeqAccessDeserializer::new(seq))?;
+        Ok(Raw(Cow::Owned(value.to_string())))
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
+        let value = serde_json::Value::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        Ok(Raw(Cow::Owned(value.to_string())))
     }
 }
 
@@ -125,45 +168,89 @@ macro_rules! wire_object {
             pub(crate) extras: $crate::wire::json::Extras<'a>,
         }
 
-        impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct ObjectVisitor;
+        const _: () = {
+            /// A name: which field it is, told without a copy of it.
+            #[allow(non_camel_case_types, dead_code, reason = "named after the fields; not every object ignores some")]
+            enum Key<'a> {
+                $($field,)*
+                ignored,
+                unnamed(std::borrow::Cow<'a, str>),
+            }
 
-                impl<'a> serde::de::Visitor<'a> for ObjectVisitor {
-                    type Value = $name<'a>;
+            impl<'de> serde::Deserialize<'de> for Key<'de> {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserializer.deserialize_identifier(KeyVisitor)
+                }
+            }
 
-                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str("an object")
+            struct KeyVisitor;
+
+            impl KeyVisitor {
+                fn known<'a>(name: &str) -> Option<Key<'a>> {
+                    match name {
+                        $($key => Some(Key::$field),)*
+                        $($($ignored)|+ => Some(Key::ignored),)?
+                        _ => None,
                     }
+                }
+            }
 
-                    fn visit_map<M: serde::de::MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                        $(let mut $field: Option<Option<$type>> = None;)*
-                        let mut extras = Vec::new();
-                        while let Some(key) = map.next_key::<$crate::wire::json::Str<'a>>()? {
-                            match key.0.as_ref() {
-                                $($key => {
-                                    if $field.is_some() {
-                                        return Err(serde::de::Error::duplicate_field($key));
-                                    }
-                                    $field = Some(map.next_value()?);
-                                })*
-                                $($($ignored)|+ => {
-                                    map.next_value::<serde::de::IgnoredAny>()?;
-                                })?
-                                _ => {
-                                    if let Some(value) = map.next_value::<Option<$crate::wire::json::Raw<'a>>>()? {
-                                        extras.push((key.0, value.0));
-                                    }
+            impl<'de> serde::de::Visitor<'de> for KeyVisitor {
+                type Value = Key<'de>;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a name")
+                }
+
+                fn visit_borrowed_str<E: serde::de::Error>(self, name: &'de str) -> Result<Self::Value, E> {
+                    Ok(Self::known(name).unwrap_or(Key::unnamed(name.into())))
+                }
+
+                fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Self::Value, E> {
+                    Ok(Self::known(name).unwrap_or_else(|| Key::unnamed(name.to_owned().into())))
+                }
+            }
+
+            impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserializer.deserialize_map(ObjectVisitor)
+                }
+            }
+
+            struct ObjectVisitor;
+
+            impl<'a> serde::de::Visitor<'a> for ObjectVisitor {
+                type Value = $name<'a>;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("an object")
+                }
+
+                fn visit_map<M: serde::de::MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                    $(let mut $field: Option<Option<$type>> = None;)*
+                    let mut extras = Vec::new();
+                    while let Some(key) = map.next_key::<Key<'a>>()? {
+                        match key {
+                            $(Key::$field => {
+                                if $field.is_some() {
+                                    return Err(serde::de::Error::duplicate_field($key));
+                                }
+                                $field = Some(map.next_value()?);
+                            })*
+                            Key::ignored => {
+                                map.next_value::<serde::de::IgnoredAny>()?;
+                            }
+                            Key::unnamed(name) => {
+                                if let Some(value) = map.next_value::<Option<$crate::wire::json::Raw<'a>>>()? {
+                                    extras.push((name, value.0));
                                 }
                             }
                         }
-                        Ok($name { $($field: $field.flatten(),)* extras })
                     }
+                    Ok($name { $($field: $field.flatten(),)* extras })
                 }
-
-                deserializer.deserialize_map(ObjectVisitor)
             }
-        }
+        };
     };
 }
 pub(crate) use wire_object;

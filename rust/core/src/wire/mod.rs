@@ -87,6 +87,7 @@ impl Probe<'_> {
 #[derive(Debug)]
 pub struct Decoder {
     protocol: Option<Protocol>,
+    chat: openai_chat::Decoder,
     messages: anthropic_messages::Decoder,
     responses: openai_responses::Decoder,
 }
@@ -96,6 +97,7 @@ impl Decoder {
     pub fn new(protocol: Option<Protocol>) -> Self {
         Self {
             protocol,
+            chat: openai_chat::Decoder::default(),
             messages: anthropic_messages::Decoder::default(),
             responses: openai_responses::Decoder::default(),
         }
@@ -121,7 +123,7 @@ impl Decoder {
             self.detect(&mut serde_json::Deserializer::from_str(text));
         }
         match self.protocol.unwrap_or(Protocol::OpenaiChat) {
-            Protocol::OpenaiChat => openai_chat::decode_frame(frame, out),
+            Protocol::OpenaiChat => self.chat.decode_frame(frame, out),
             Protocol::AnthropicMessages => self.messages.decode_frame(frame, out),
             Protocol::OpenaiResponses => self.responses.decode_frame(frame, out),
         }
@@ -131,7 +133,7 @@ impl Decoder {
     pub fn decode_json<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         self.detect(&mut serde_json::Deserializer::from_str(text));
         match self.protocol.unwrap_or(Protocol::OpenaiChat) {
-            Protocol::OpenaiChat => openai_chat::decode_json(text, out),
+            Protocol::OpenaiChat => self.chat.decode_json(text, out),
             Protocol::AnthropicMessages => self.messages.decode_json(text, out),
             Protocol::OpenaiResponses => self.responses.decode_json(text, out),
         }
@@ -140,7 +142,7 @@ impl Decoder {
     /// Reads a chunk from anything that serde can read, such as a Python object.
     pub fn decode_value<'a, D: Deserializer<'a>>(&mut self, value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
         match self.protocol.unwrap_or(Protocol::OpenaiChat) {
-            Protocol::OpenaiChat => openai_chat::decode_value(value, out),
+            Protocol::OpenaiChat => self.chat.decode_value(value, out),
             Protocol::AnthropicMessages => self.messages.decode_value(value, out),
             Protocol::OpenaiResponses => self.responses.decode_value(value, out),
         }

@@ -16,18 +16,90 @@ use super::usage;
 use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 use crate::error::Malformed;
 use crate::sse::Frame;
-use crate::wire::json::{Extras, Raw, Str};
+use crate::wire::json::{Extras, Raw};
 use crate::wire::{Decoded, TERMINATOR};
 
-/// Reads a server-sent event.
-pub fn decode_frame<'a>(frame: &Frame<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-    let has_data = !frame.data.is_empty() || frame.error.is_none();
-    if frame.event == b"error" && has_data && frame.data != TERMINATOR {
-        decode_error(frame.data, out)?;
-    } else if has_data {
-        decode_json(str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?, out)?;
+/// Reads the chunks of one stream, and remembers what each of them repeats.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    has_id: bool,
+    has_model: bool,
+    has_created: bool,
+    /// The other fields of the last chunk's envelope. Chunks mostly repeat them, in the same order.
+    notes: Vec<(String, String)>,
+}
+
+impl Decoder {
+    /// Reads a server-sent event.
+    pub fn decode_frame<'a>(&mut self, frame: &Frame<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+        let has_data = !frame.data.is_empty() || frame.error.is_none();
+        if frame.event == b"error" && has_data && frame.data != TERMINATOR {
+            decode_error(frame.data, out)?;
+        } else if has_data {
+            self.decode_json(str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?, out)?;
+        }
+        frame.error.map_or(Ok(()), |error| decode_error(error, out))
     }
-    frame.error.map_or(Ok(()), |error| decode_error(error, out))
+
+    /// Reads a chunk from JSON text.
+    pub fn decode_json<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+        if text.as_bytes() == TERMINATOR {
+            Deltas::new(out).envelope(Delta::End);
+            return Ok(());
+        }
+        Ok(self.chunk(serde_json::from_str(text)?, out)?)
+    }
+
+    /// Reads a chunk from anything that serde can read, such as a Python object.
+    pub fn decode_value<'a, D: Deserializer<'a>>(&mut self, value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
+        self.chunk(Chunk::deserialize(value)?, out).map_err(serde::de::Error::custom)
+    }
+
+    fn chunk<'a>(&mut self, mut chunk: Chunk<'a>, out: &mut Decoded<'a>) -> Result<(), serde_json::Error> {
+        let mut deltas = Deltas::new(out);
+        self.identify(&mut chunk, &mut deltas);
+        for (at, (name, json)) in std::mem::take(&mut chunk.extras).into_iter().enumerate() {
+            if self.is_new(at, &name, &json) {
+                deltas.envelope(Delta::ResponseNote { name, json });
+            }
+        }
+        deltas.chunk(chunk)
+    }
+
+    /// The fields that say which response this is, until each has said so once.
+    fn identify<'a>(&mut self, chunk: &mut Chunk<'a>, deltas: &mut Deltas<'_, 'a>) {
+        let texts = [("id", chunk.id.take(), &mut self.has_id), ("model", chunk.model.take(), &mut self.has_model)];
+        for (name, value, is_known) in texts {
+            if let Some(text) = given(value).filter(|_| !*is_known) {
+                *is_known = true;
+                deltas.envelope(Delta::Identity { name, value: Identity::Text(text) });
+            }
+        }
+        if let Some(Raw(json)) = chunk.created.take().filter(|created| !self.has_created && !is_nothing(&created.0)) {
+            self.has_created = true;
+            deltas.envelope(Delta::Identity { name: "created", value: Identity::Json(json) });
+        }
+    }
+
+    /// Whether a note differs from that of the last chunk. Only the place is compared, which keeps the cost of many names linear.
+    fn is_new(&mut self, at: usize, name: &str, json: &str) -> bool {
+        match self.notes.get_mut(at) {
+            Some((known, value)) if known == name && value == json => false,
+            Some(known) => {
+                *known = (name.to_owned(), json.to_owned());
+                true
+            }
+            None => {
+                self.notes.push((name.to_owned(), json.to_owned()));
+                true
+            }
+        }
+    }
+}
+
+/// What providers send for `created` before they have a value.
+fn is_nothing(json: &str) -> bool {
+    matches!(json, "0" | "0.0" | "false" | "\"\"" | "[]" | "{}")
 }
 
 /// Reads an error that is not in a chunk: an object, perhaps under the name `error`, or words.
@@ -37,20 +109,6 @@ fn decode_error<'a>(error: &'a [u8], out: &mut Decoded<'a>) -> Result<(), Malfor
     let json = inner.map_or_else(|| json_or_string(text), |error| error.0);
     Deltas::new(out).push(Field::Error, 0, Delta::Error(json));
     Ok(())
-}
-
-/// Reads a chunk from JSON text.
-pub fn decode_json<'a>(text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-    if text.as_bytes() == TERMINATOR {
-        Deltas::new(out).envelope(Delta::End);
-        return Ok(());
-    }
-    Ok(Deltas::new(out).chunk(serde_json::from_str(text)?)?)
-}
-
-/// Reads a chunk from anything that serde can read, such as a Python object.
-pub fn decode_value<'a, D: Deserializer<'a>>(value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
-    Deltas::new(out).chunk(Chunk::deserialize(value)?).map_err(serde::de::Error::custom)
 }
 
 /// What an error says is JSON, or else words.
@@ -77,7 +135,9 @@ impl<'out, 'a> Deltas<'out, 'a> {
     }
 
     fn located(&self, field: Field, element: usize, delta: Delta<'a>) -> Located<'a> {
-        let origin = Origin { choice: self.position, field, element };
+        // A list that is too long for this is over the limits long before.
+        let narrow = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        let origin = Origin { choice: narrow(self.position), field, element: narrow(element) };
         Located { choice: self.choice, origin, delta }
     }
 
@@ -92,18 +152,9 @@ impl<'out, 'a> Deltas<'out, 'a> {
 
     fn chunk(&mut self, chunk: Chunk<'a>) -> Result<(), serde_json::Error> {
         let is_body = chunk.object.is_some_and(|object| object.0 == BODY);
-        for (name, value) in [("id", chunk.id), ("model", chunk.model)] {
-            if let Some(Str(text)) = value {
-                self.envelope(Delta::Identity { name, value: Identity::Text(text) });
-            }
-        }
-        if let Some(Raw(json)) = chunk.created {
-            self.envelope(Delta::Identity { name: "created", value: Identity::Json(json) });
-        }
         let groq_usage = chunk.x_groq.as_ref().and_then(|groq| usage_of_groq(&groq.0));
-        let x_groq = chunk.x_groq.map(|groq| (Cow::Borrowed("x_groq"), groq.0));
-        for (name, json) in chunk.extras.into_iter().chain(x_groq) {
-            self.envelope(Delta::ResponseNote { name, json });
+        if let Some(Raw(json)) = chunk.x_groq {
+            self.envelope(Delta::ResponseNote { name: Cow::Borrowed("x_groq"), json });
         }
         for (position, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
             self.position = position;
@@ -125,7 +176,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
         self.push(Field::Envelope, 0, Delta::Announced);
         let has_delta = choice.delta.is_some();
         if let Some(delta) = choice.delta {
-            self.delta(delta);
+            self.delta(*delta);
         } else if let Some(Raw(json)) = choice.message.take_if(|_| is_body) {
             self.message(json)?;
         }
@@ -181,10 +232,10 @@ impl<'out, 'a> Deltas<'out, 'a> {
             self.push(Field::Image, element, Delta::Raw { kind: Cow::Borrowed("image"), json, whole: true });
         }
         for (element, call) in delta.tool_calls.into_iter().flatten().enumerate() {
-            self.push(Field::ToolCall, element, Delta::Call(call_of(call)));
+            self.push(Field::ToolCall, element, Delta::Call(Box::new(call_of(call))));
         }
         if let Some(function) = delta.function_call {
-            self.push(Field::FunctionCall, 0, Delta::Call(legacy_call_of(function)));
+            self.push(Field::FunctionCall, 0, Delta::Call(Box::new(legacy_call_of(function))));
         }
         if is_empty {
             // Behind the tool calls: whether an empty text is an artefact of the tool phase is known only now.

@@ -6,4 +6,4 @@ mod reasoning;
 mod schema;
 mod usage;
 
-pub use decode::{decode_frame, decode_json, decode_value};
+pub use decode::Decoder;

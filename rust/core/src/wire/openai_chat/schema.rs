@@ -41,7 +41,7 @@ wire_object! {
     /// One of the answers side by side.
     Choice {
         "index" => index: u32,
-        "delta" => delta: Delta<'a>,
+        "delta" => delta: Box<Delta<'a>>,
         "finish_reason" => finish_reason: Str<'a>,
         "logprobs" => logprobs: Raw<'a>,
         "message" => message: Raw<'a>,
