@@ -32,11 +32,13 @@ pub(super) struct Started {
     pub(super) has_input: bool,
     /// The signature, once it has come.
     pub(super) signature: String,
+    /// Whether another block began under its number: whose a delta is can no longer be told.
+    pub(super) is_shadowed: bool,
 }
 
 impl Started {
     fn new(sort: Sort) -> Self {
-        Self { sort, id: None, has_input: false, signature: String::new() }
+        Self { sort, id: None, has_input: false, signature: String::new(), is_shadowed: false }
     }
 }
 

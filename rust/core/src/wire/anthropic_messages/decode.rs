@@ -122,24 +122,30 @@ impl Decoder {
 
     fn event<'a>(&mut self, event: Event<'a>, source: Option<&'a str>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         match event.kind.as_ref().map_or("", |kind| kind.0.as_ref()) {
-            "content_block_delta" => self.block_delta(event, out),
-            "content_block_start" => self.block_start(event, out),
-            "content_block_stop" => block_stop(event, out),
-            "message_start" => self.message_start(event, out),
+            "content_block_delta" => self.block_delta(event, out)?,
+            "content_block_start" => self.block_start(event, out)?,
+            "content_block_stop" => block_stop(event, out)?,
+            "message_start" => self.message_start(event, out)?,
             "message_delta" => self.message_delta(event, out),
             "message_stop" => message_stop(event, out),
-            "ping" | "text" | "thinking" | "signature" | "citation" | "input_json" | "compaction" => Ok(()),
-            "message" => body::read(json_of(&event, source), out, |json, out| self.body(json, out)),
+            "ping" | "text" | "thinking" | "signature" | "citation" | "input_json" | "compaction" => {}
+            "message" => body::read(json_of(&event, source), out, |json, out| self.body(json, out))?,
             "error" => error(event, source, out),
             "" if event.error.is_some() => error(event, source, out),
-            _ => unknown(event, source, out),
+            _ => unknown(event, source, out)?,
         }
+        Ok(())
     }
 
     fn block_delta<'a>(&mut self, event: Event<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         let (Some(slot), Some(delta)) = (event.index, event.delta) else { return Err(missing("index or delta")) };
         let mut out = Output::of_event(out);
-        deltas::say(slot, self.blocks.get_mut(&slot), delta, &mut out);
+        let block = self.blocks.get_mut(&slot);
+        if block.as_ref().is_some_and(|block| block.is_shadowed) {
+            out.push(Delta::Refused(Quirk::SlotReused));
+            return Ok(());
+        }
+        deltas::say(slot, block, delta, &mut out);
         out.notes(slot, event.extras);
         Ok(())
     }
@@ -148,17 +154,21 @@ impl Decoder {
         let (Some(slot), Some(RawObject(json))) = (event.index, event.content_block) else {
             return Err(missing("index or content_block"));
         };
-        if self.blocks.contains_key(&slot) {
+        if let Some(block) = self.blocks.get_mut(&slot) {
+            block.is_shadowed = true;
             Output::of_event(out).push(Delta::Refused(Quirk::SlotReused));
             return Ok(());
         }
+        let before = out.len();
         let started = body::read(json, out, |json, out| body::block(slot, json, &mut Output::of_event(out)))?;
+        if self.is_finished {
+            // Nothing starts any more: its opening is refused, and the rest with it.
+            out.truncate(before + 1);
+            return Ok(());
+        }
         let mut out = Output::of_event(out);
         out.notes(slot, event.extras);
-        // After the finish nothing starts any more, so there is nothing to remember.
-        if !self.is_finished {
-            self.remember(slot, started, &mut out);
-        }
+        self.remember(slot, started, &mut out);
         Ok(())
     }
 
@@ -204,14 +214,13 @@ impl Decoder {
         Ok(())
     }
 
-    fn message_delta<'a>(&mut self, event: Event<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+    fn message_delta<'a>(&mut self, event: Event<'a>, out: &mut Decoded<'a>) {
         let mut out = Output::of_event(out);
         let delta = event.delta.unwrap_or_default();
         out.response_notes(delta.extras);
         out.response_notes(event.extras);
         self.usage(event.usage, &mut out);
         self.stop(delta.stop_reason, &mut out);
-        Ok(())
     }
 
     /// A whole message, as an unstreamed answer is one.
@@ -249,22 +258,19 @@ fn block_stop<'a>(event: Event<'a>, out: &mut Decoded<'a>) -> Result<(), Malform
     Ok(())
 }
 
-fn message_stop<'a>(event: Event<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+fn message_stop<'a>(event: Event<'a>, out: &mut Decoded<'a>) {
     let mut out = Output::of_event(out);
     out.response_notes(event.extras);
     out.push(Delta::End);
-    Ok(())
 }
 
-fn error<'a>(event: Event<'a>, source: Option<&'a str>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+fn error<'a>(event: Event<'a>, source: Option<&'a str>, out: &mut Decoded<'a>) {
     let mut out = Output::of_event(out);
     let Some(Raw(json)) = event.error else {
-        out.push(Delta::Error(json_of(&event, source)));
-        return Ok(());
+        return out.push(Delta::Error(json_of(&event, source)));
     };
     out.response_notes(event.extras);
     out.push(Delta::Error(json));
-    Ok(())
 }
 
 /// An event of a type that is not known is kept whole.
