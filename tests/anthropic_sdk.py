@@ -72,7 +72,8 @@ def _shown(block: Any) -> dict[str, Any]:
 
 
 def _call_shown(block: Any) -> dict[str, Any]:
-    arguments = json.loads(block.arguments) if block.arguments else {}
+    arguments = block.arguments or "{}"
+    arguments = json.loads(arguments) if block.arguments_complete else arguments
     return {"type": CALLS[block.kind], "id": block.id, "name": block.name, "input": arguments}
 
 
