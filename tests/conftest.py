@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import feeding
+import messages
 from feeding import WAYS, Engine, Outcome, Run, Way
 
 ENGINES = {"core": "penstock._core", "reference": "penstock.reference"}
@@ -51,3 +52,14 @@ def run(engine: Engine, way: Way) -> Run:
         return feeding.outcome(engine, way.items(list(chunks)), **options)
 
     return run_chunks
+
+
+@pytest.fixture(params=messages.WAYS, ids=str)
+def read_messages(core: Engine, request: pytest.FixtureRequest) -> Run:
+    """Feeds the given events of Anthropic's Messages in one way."""
+    way: Way = request.param
+
+    def run_events(*events: dict[str, Any], **options: Any) -> Outcome:
+        return feeding.outcome(core, way.items(list(events)), source="anthropic_messages", **options)
+
+    return run_events

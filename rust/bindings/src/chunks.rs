@@ -99,11 +99,19 @@ pub(crate) fn failure<'py>(state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
     Ok(chunk.into_any())
 }
 
+/// The fields of a body that belong to its last piece.
+const OF_BODY: [(Field, &str); 3] =
+    [(Field::FinishReason, "stop_reason"), (Field::FinishReason, "stop_sequence"), (Field::Usage, "usage")];
+
 /// A body with only those elements of its list that belong to the piece.
 fn select_elements<'py>(chunk: &Bound<'py, PyAny>, kept: &[Origin], name: &str) -> PyResult<Bound<'py, PyAny>> {
     let view = copy(chunk)?;
     let is_kept = |at: usize| kept.iter().any(|origin| place(origin.field).1 == name && origin.element as usize == at);
     set(&view, name, elements_where(chunk, name, is_kept)?)?;
+    let has = |field: Field| kept.iter().any(|origin| origin.field == field);
+    for (_, name) in OF_BODY.into_iter().filter(|(field, _)| !has(*field)) {
+        clear(&view, name)?;
+    }
     Ok(view)
 }
 

@@ -164,6 +164,8 @@ pub enum Delta<'a> {
     },
     /// A deviation that the decoder has put right.
     Quirk(Quirk),
+    /// A deviation that cannot be put right: what says it is left out.
+    Refused(Quirk),
     /// The choice is finished.
     Stop {
         /// Why, in the one vocabulary.
@@ -260,6 +262,7 @@ impl Delta<'_> {
             Self::NoteOn { slot, name, json } => Delta::NoteOn { slot, name: own(name), json: own(json) },
             Self::Close { slot } => Delta::Close { slot },
             Self::Quirk(quirk) => Delta::Quirk(quirk),
+            Self::Refused(quirk) => Delta::Refused(quirk),
             Self::Stop { reason, native } => Delta::Stop { reason: own(reason), native: own(native) },
             Self::Usage { counts, json } => Delta::Usage { counts, json: own(json) },
             Self::Error(json) => Delta::Error(own(json)),

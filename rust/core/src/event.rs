@@ -115,6 +115,12 @@ pub enum Quirk {
     EventTypeMismatch,
     /// Arguments, or text, that two events give differently.
     Contradiction,
+    /// A numbered block that does not have the next number.
+    SlotSkipped,
+    /// A message that began twice.
+    RepeatedStart,
+    /// A tool call that has the id of another.
+    IdReused,
 }
 
 impl Quirk {
@@ -138,6 +144,9 @@ impl Quirk {
             Self::MisplacedDelta => "misplaced_delta",
             Self::EventTypeMismatch => "event_type_mismatch",
             Self::Contradiction => "contradiction",
+            Self::SlotSkipped => "slot_skipped",
+            Self::RepeatedStart => "repeated_start",
+            Self::IdReused => "id_reused",
         }
     }
 }

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use serde::Deserializer;
 
-use crate::delta::{Located, Origin};
+use crate::delta::{Delta, Located, Origin};
 use crate::error::{Error, ErrorKind, Malformed};
 use crate::event::{Event, Quirk, Sink};
 use crate::limits::Limits;
@@ -438,7 +438,9 @@ impl Intake {
         let mut watch = Watch { sink, has_completed: false, quirk: None };
         while let Some(next) = pending.peek() {
             let is_full = self.grain == Grain::Completion && watch.has_completed;
-            if is_full && self.machine.would_complete(next.choice, &next.delta) {
+            // A numbered block that comes whole is in one piece.
+            let starts_whole = matches!(next.delta, Delta::Open { .. });
+            if is_full && (starts_whole || self.machine.would_complete(next.choice, &next.delta)) {
                 break;
             }
             let Some(Located { choice, origin, delta }) = pending.next() else { break };

@@ -142,6 +142,7 @@ impl BlockMachine {
             | Delta::Grow { .. }
             | Delta::NoteOn { .. }
             | Delta::Quirk(_)
+            | Delta::Refused(_)
             | Delta::Usage { .. }
             | Delta::Error(_) => false,
         }
@@ -154,6 +155,7 @@ impl BlockMachine {
             Delta::ResponseNote { name, json } => self.note_response(&name, &json, sink),
             Delta::Usage { counts, json } => sink.event(Event::UsageReported { counts, json: &json }),
             Delta::Quirk(quirk) => sink.event(Event::QuirkSeen(quirk)),
+            Delta::Refused(quirk) => return Ok(refuse(quirk, sink)),
             Delta::Error(json) => {
                 self.has_failed = true;
                 sink.event(Event::ErrorReported { json: &json });
@@ -252,6 +254,7 @@ impl BlockMachine {
             | Delta::Identity { .. }
             | Delta::ResponseNote { .. }
             | Delta::Quirk(_)
+            | Delta::Refused(_)
             | Delta::Usage { .. }
             | Delta::Error(_)
             | Delta::End => {}

@@ -1,10 +1,140 @@
 //! The shape of an event, as the vendor documents it.
+//!
+//! What comes once per token is typed; what comes once per block or message is kept as JSON text until it is known what it is.
 
-use crate::wire::json::{Str, wire_object};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::error::Malformed;
+use crate::wire::json::{Raw, RawObject, Str, wire_object};
 
 wire_object! {
     /// One event, of any type, or a whole body.
     Event {
         "type" => kind: Str<'a>,
+        "index" => index: u64,
+        "delta" => delta: Delta<'a>,
+        "content_block" => content_block: RawObject<'a>,
+        "message" => message: Raw<'a>,
+        "usage" => usage: RawObject<'a>,
+        "error" => error: Raw<'a>,
+    }
+}
+
+wire_object! {
+    /// What a `content_block_delta` adds to its block, or a `message_delta` to the message.
+    Delta {
+        "type" => kind: Str<'a>,
+        "text" => text: Str<'a>,
+        "partial_json" => partial_json: Str<'a>,
+        "thinking" => thinking: Str<'a>,
+        "signature" => signature: Str<'a>,
+        "citation" => citation: Raw<'a>,
+        "stop_reason" => stop_reason: Str<'a>,
+    }
+}
+
+wire_object! {
+    /// A message: what a stream starts with, and what a body is.
+    Message {
+        "id" => id: Str<'a>,
+        "model" => model: Str<'a>,
+        "role" => role: Str<'a>,
+        "content" => content: Vec<RawObject<'a>>,
+        "stop_reason" => stop_reason: Str<'a>,
+        "usage" => usage: RawObject<'a>,
+    }
+    ignored: "type"
+}
+
+wire_object! {
+    /// A block, as it starts or as it stands in a body: its type, and its fields by name.
+    Block {
+        "type" => kind: Str<'a>,
+    }
+}
+
+wire_object! {
+    /// A part of a tool's result, if that is text.
+    TextPart {
+        "type" => kind: Str<'a>,
+        "text" => text: Str<'a>,
+    }
+}
+
+impl<'a> Block<'a> {
+    /// Takes a field out: what is left in the end has no meaning of its own.
+    pub(super) fn take(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, Malformed> {
+        let Some(at) = self.extras.iter().position(|(known, _)| known == name) else { return Ok(None) };
+        let (_, json) = self.extras.remove(at);
+        if self.extras.iter().any(|(known, _)| known == name) {
+            // Readers differ in which of the two they take.
+            return Err(Malformed::WrongShape(format!("duplicate field `{name}`")));
+        }
+        Ok(Some(json))
+    }
+
+    /// Takes a string out; an empty one says as little as an absent one.
+    pub(super) fn take_text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, Malformed> {
+        let text = match self.take(name)? {
+            Some(Cow::Borrowed(json)) => serde_json::from_str::<Str<'a>>(json)?.0,
+            Some(Cow::Owned(json)) => Cow::Owned(serde_json::from_str::<Str<'_>>(&json)?.0.into_owned()),
+            None => return Ok(None),
+        };
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+}
+
+impl Event<'_> {
+    /// The event as JSON again, for those that did not come as text.
+    pub(super) fn to_json(&self) -> String {
+        let mut object = Object::default();
+        object.text("type", self.kind.as_ref());
+        object.json("index", self.index.map(|index| index.to_string()).as_deref());
+        object.json("delta", self.delta.as_ref().map(Delta::to_json).as_deref());
+        object.json("content_block", self.content_block.as_ref().map(|block| block.0.as_ref()));
+        object.json("message", self.message.as_ref().map(|message| message.0.as_ref()));
+        object.json("usage", self.usage.as_ref().map(|usage| usage.0.as_ref()));
+        object.json("error", self.error.as_ref().map(|error| error.0.as_ref()));
+        object.finish(&self.extras)
+    }
+}
+
+impl Delta<'_> {
+    /// The delta as JSON again, for types that have no meaning here.
+    pub(super) fn to_json(&self) -> String {
+        let mut object = Object::default();
+        object.text("type", self.kind.as_ref());
+        object.text("text", self.text.as_ref());
+        object.text("partial_json", self.partial_json.as_ref());
+        object.text("thinking", self.thinking.as_ref());
+        object.text("signature", self.signature.as_ref());
+        object.json("citation", self.citation.as_ref().map(|citation| citation.0.as_ref()));
+        object.text("stop_reason", self.stop_reason.as_ref());
+        object.finish(&self.extras)
+    }
+}
+
+/// A JSON object that is being written.
+#[derive(Default)]
+struct Object(String);
+
+impl Object {
+    fn json(&mut self, name: &str, json: Option<&str>) {
+        let Some(json) = json else { return };
+        let comma = if self.0.is_empty() { "" } else { "," };
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{comma}{}:{json}", serde_json::Value::from(name));
+    }
+
+    fn text(&mut self, name: &str, text: Option<&Str<'_>>) {
+        self.json(name, text.map(|text| serde_json::Value::from(text.0.as_ref()).to_string()).as_deref());
+    }
+
+    fn finish(mut self, extras: &[(Cow<'_, str>, Cow<'_, str>)]) -> String {
+        for (name, json) in extras {
+            self.json(name, Some(json));
+        }
+        format!("{{{}}}", self.0)
     }
 }
