@@ -124,11 +124,18 @@ def test_nothing_counts_after_the_end(read_messages: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "data"])
-def test_a_terminator_ends_the_stream_too(core: Engine, name: str) -> None:
+def test_a_terminator_of_another_format_ends_nothing(core: Engine, name: str) -> None:
     data = sse(streamed(start("text", text="a"), stop())) + frame("[DONE]", name)
     assert outcome(core, [data]).quirks == {}
     data = sse([opened(), start("text", text="a"), stop()]) + frame("[DONE]", name)
-    assert not outcome(core, [data]).state.interrupted
+    assert outcome(core, [data]).state.interrupted
+
+
+def test_blocks_that_the_end_finds_open_complete_one_by_one(core: Engine) -> None:
+    engine = core.StreamProcessor(emit="chunks", source="anthropic_messages")
+    events = [opened(), start("text", text="a"), {**start("text", text="b"), "index": 1}, ending(), END]
+    completed = [engine.state.just_completed.content for _ in engine.feed(sse(events)) if engine.state.just_completed]
+    assert completed == ["a", "b"]
 
 
 def test_an_event_of_another_type_is_a_note_of_the_response(read_messages: Run) -> None:

@@ -67,6 +67,9 @@ const REPEATED: [&str; 2] = ["message", "text"];
 
 /// The chunk as it belongs to one piece.
 pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
+    if piece.kept.iter().any(|origin| origin.field == Field::Event) {
+        return Ok(chunk.clone());
+    }
     for field in [Field::MessageContent, Field::ResponseOutput] {
         if piece.kept.iter().any(|origin| origin.field == field) {
             return select_elements(chunk, piece.kept, place(field).1);

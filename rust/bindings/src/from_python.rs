@@ -131,12 +131,14 @@ impl<'de> Deserializer<'de> for Value<'_, '_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        let object = self.object;
-        let is_other = object.is_instance_of::<PyString>() || object.is_instance_of::<PyList>() || object.is_none();
-        if is_other || object.is_instance_of::<PyInt>() || object.is_instance_of::<PyFloat>() {
-            return self.deserialize_any(visitor);
-        }
         self.visit_members(visitor, Nulls::Skipped)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self.object.cast::<PyList>() {
+            Ok(list) => visitor.visit_seq(Elements { elements: list.iter(), depth: self.depth + 1 }),
+            Err(_) => self.deserialize_any(visitor),
+        }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
@@ -161,7 +163,7 @@ impl<'de> Deserializer<'de> for Value<'_, '_> {
 
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct struct enum identifier
+        tuple tuple_struct struct enum identifier
     }
 }
 

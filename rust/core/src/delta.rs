@@ -75,6 +75,13 @@ pub enum Field {
 }
 
 impl Origin {
+    /// A place in a list.
+    pub(crate) fn new(choice: usize, field: Field, element: usize) -> Self {
+        // A list that is too long for this is over the limits long before.
+        let narrow = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        Self { choice: narrow(choice), field, element: narrow(element) }
+    }
+
     /// The whole of an event that says one thing.
     pub(crate) fn of_event() -> Self {
         Self { choice: 0, field: Field::Event, element: 0 }

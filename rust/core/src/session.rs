@@ -189,7 +189,9 @@ impl Session {
             return self.intake.skip(malformed, offset, sink).map(|()| None);
         }
         if text.as_bytes() == TERMINATOR {
-            self.terminate(sink);
+            if self.intake.is_chat() {
+                self.terminate(sink);
+            }
             return self.next_piece(sink);
         }
         self.intake.take(deltas, offset, sink)?;
@@ -342,6 +344,10 @@ enum Took {
 }
 
 impl Intake {
+    fn is_chat(&self) -> bool {
+        self.decoder.protocol().is_none_or(|protocol| protocol == Protocol::OpenaiChat)
+    }
+
     /// An empty list of deltas, with the memory of an earlier one.
     fn spare<'a>(&mut self) -> Vec<Located<'a>> {
         std::mem::take(&mut self.spare)
@@ -377,10 +383,11 @@ impl Intake {
         frame: &Frame<'_>,
         sink: &mut impl Sink,
     ) -> Result<Took, Error> {
+        let is_chat = self.is_chat();
         if frame.data == TERMINATOR && frame.error.is_none() {
-            return Ok(Took::Terminator);
+            // Gateways add it to formats that have an end of their own; there it ends nothing.
+            return Ok(if is_chat { Took::Terminator } else { Took::Nothing });
         }
-        let is_chat = self.decoder.protocol().is_none_or(|protocol| protocol == Protocol::OpenaiChat);
         let is_failure = frame.data.is_empty() || (frame.event == b"error" && is_chat);
         self.take(deltas, frame.offset, sink)?;
         Ok(if is_failure { Took::Failure } else { Took::Chunk })
@@ -405,6 +412,9 @@ impl Intake {
 
     /// Takes the first piece of a chunk, and keeps the rest.
     fn take(&mut self, mut deltas: Vec<Located<'_>>, offset: u64, sink: &mut impl Sink) -> Result<(), Error> {
+        if self.machine.has_open_slots() {
+            self.close_before_end(&mut deltas);
+        }
         let mut pending = deltas.drain(..).peekable();
         self.take_piece(&mut pending, offset, sink)?;
         if pending.len() > 0 {
@@ -415,6 +425,19 @@ impl Intake {
         }
         self.put_back(deltas);
         Ok(())
+    }
+
+    /// Closes the numbered blocks that the end finds open, each by a delta of its own, so that a piece completes no more than one.
+    fn close_before_end(&self, deltas: &mut Vec<Located<'_>>) {
+        let is_end = |each: &Located<'_>| matches!(each.delta, Delta::Stop { .. } | Delta::End);
+        let has_failed = deltas.iter().any(|each| matches!(each.delta, Delta::Error(_)));
+        let Some(at) = deltas.iter().position(is_end).filter(|_| !has_failed) else { return };
+        let Some((choice, origin)) = deltas.get(at).map(|end| (end.choice, end.origin)) else { return };
+        let closes = |slot: u64| deltas.iter().any(|each| each.delta == Delta::Close { slot });
+        let unclosed: Vec<u64> = self.machine.open_slots().into_iter().filter(|&slot| !closes(slot)).collect();
+        let close = |slot: u64| [Delta::Quirk(Quirk::UnclosedBlock), Delta::Close { slot }];
+        let closing = unclosed.into_iter().flat_map(close).map(|delta| Located { choice, origin, delta });
+        deltas.splice(at..at, closing);
     }
 
     fn take_rest(&mut self, sink: &mut impl Sink) -> Result<(), Error> {

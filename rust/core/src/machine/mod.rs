@@ -50,6 +50,7 @@ pub struct BlockMachine {
     noted: Noted,
     /// The blocks that the wire numbers itself, by its number.
     slots: HashMap<u64, Slot>,
+    open_slot_count: usize,
     is_terminated: bool,
     has_failed: bool,
 }
@@ -78,6 +79,7 @@ impl BlockMachine {
             identified: Vec::new(),
             noted: Noted::new(),
             slots: HashMap::new(),
+            open_slot_count: 0,
             is_terminated: false,
             has_failed: false,
         }
@@ -302,7 +304,6 @@ impl BlockMachine {
         if let Some(block) = choice.current.take() {
             self.complete(block, sink);
         }
-        self.close_open_slots(sink);
         sink.event(Event::ChoiceFinished { choice: number, reason, native });
         Outcome::Taken
     }
@@ -325,7 +326,6 @@ impl BlockMachine {
         for block in open {
             self.complete(block, sink);
         }
-        self.close_open_slots(sink);
     }
 
     /// Makes `block` the current one of its choice: completes another that is, and reopens it if it was complete.

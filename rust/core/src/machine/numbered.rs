@@ -22,6 +22,7 @@ impl BlockMachine {
         let call_id = head.id.as_deref().filter(|_| head.kind == BlockKind::ToolResult).unwrap_or_default();
         let block = self.blocks.len();
         self.announce(at, &Head { kind: head.kind, id: &id, name: &head.name, call_id }, sink);
+        self.open_slot_count += 1;
         self.slots.insert(number, Slot { block, kind: head.kind, is_open: true, argument_bytes: 0 });
         Ok(Outcome::Taken)
     }
@@ -84,20 +85,22 @@ impl BlockMachine {
             Some(slot) => {
                 slot.is_open = false;
                 let block = slot.block;
+                self.open_slot_count -= 1;
                 self.complete(block, sink);
                 Outcome::Taken
             }
         }
     }
 
-    /// The end came before their own.
-    pub(super) fn close_open_slots(&mut self, sink: &mut impl Sink) {
-        let close = |slot: &mut Slot| std::mem::take(&mut slot.is_open).then_some(slot.block);
-        let mut blocks: Vec<usize> = self.slots.values_mut().filter_map(close).collect();
-        blocks.sort_unstable();
-        for block in blocks {
-            sink.event(Event::QuirkSeen(Quirk::UnclosedBlock));
-            self.complete(block, sink);
-        }
+    /// Whether a numbered block is open.
+    pub fn has_open_slots(&self) -> bool {
+        self.open_slot_count > 0
+    }
+
+    /// The wire's numbers of the open blocks, in the order in which they began.
+    pub fn open_slots(&self) -> Vec<u64> {
+        let mut open: Vec<_> = self.slots.iter().filter(|(_, slot)| slot.is_open).collect();
+        open.sort_by_key(|(_, slot)| slot.block);
+        open.into_iter().map(|(&number, _)| number).collect()
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn envelope<'a>(message: &mut Message<'a>, out: &mut Output<'_, 'a>) 
 /// Says each block of a message: it opens, has everything, and closes.
 pub(super) fn content<'a>(content: Vec<RawObject<'a>>, field: Field, out: &mut Decoded<'a>) -> Result<(), Malformed> {
     for (element, RawObject(json)) in content.into_iter().enumerate() {
-        let origin = Origin { choice: 0, field, element };
+        let origin = Origin::new(0, field, element);
         let slot = element as u64;
         read(json, out, |json, out| block(slot, json, &mut Output::new(out, origin)))?;
         Output::new(out, origin).push(Delta::Close { slot });

@@ -89,7 +89,6 @@ impl Decoder {
 
     fn decode_named<'a>(&mut self, name: &'a [u8], text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         if text.as_bytes() == TERMINATOR {
-            Output::of_event(out).push(Delta::End);
             return Ok(());
         }
         let mut event: Event<'a> = match serde_json::from_str(text) {

@@ -135,9 +135,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
     }
 
     fn located(&self, field: Field, element: usize, delta: Delta<'a>) -> Located<'a> {
-        // A list that is too long for this is over the limits long before.
-        let narrow = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
-        let origin = Origin { choice: narrow(self.position), field, element: narrow(element) };
+        let origin = Origin::new(self.position, field, element);
         Located { choice: self.choice, origin, delta }
     }
 
