@@ -72,6 +72,10 @@ pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResul
             return select_elements(chunk, piece.kept, place(field).1);
         }
     }
+    // An event says one thing: each piece of it is the event.
+    if !piece.kept.is_empty() && piece.kept.iter().all(|origin| origin.field == Field::Event) {
+        return Ok(chunk.clone());
+    }
     if piece.is_partial { select(chunk, piece.kept) } else { without(chunk, piece) }
 }
 

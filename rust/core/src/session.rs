@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use serde::Deserializer;
 
-use crate::delta::{Located, Origin};
+use crate::delta::{Delta, Located, Origin};
 use crate::error::{Error, ErrorKind, Malformed};
 use crate::event::{Event, Quirk, Sink};
 use crate::limits::Limits;
@@ -438,7 +438,9 @@ impl Intake {
         let mut watch = Watch { sink, has_completed: false, quirk: None };
         while let Some(next) = pending.peek() {
             let is_full = self.grain == Grain::Completion && watch.has_completed;
-            if is_full && self.machine.would_complete(next.choice, &next.delta) {
+            // A block that would begin behind a completed one belongs to the next piece, with its own completion.
+            let begins = matches!(next.delta, Delta::Open { .. });
+            if is_full && (begins || self.machine.would_complete(next.choice, &next.delta)) {
                 break;
             }
             let Some(Located { choice, origin, delta }) = pending.next() else { break };
