@@ -62,7 +62,7 @@ pub(crate) fn end<'a>(
             out.quirk(Quirk::Contradiction);
         }
     }
-    finish(items, response, ending, out);
+    finish(items, &response, ending, out);
     Ok(())
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn body<'a>(
         items.done(index, item, Came::InBody, out);
     }
     out.stand_at(Origin::of_event());
-    finish(items, response, ending, out);
+    finish(items, &response, ending, out);
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn read_output<'a>(response: &mut Response<'a>) -> Result<Vec<WholeItem<'a>>, se
     response.output.take().unwrap_or_default().into_iter().map(WholeItem::read).collect()
 }
 
-fn finish<'a>(items: &mut Items, response: Response<'a>, ending: Ending, out: &mut Out<'_, 'a>) {
+fn finish<'a>(items: &mut Items, response: &Response<'a>, ending: Ending, out: &mut Out<'_, 'a>) {
     if let Some(Source(json)) = response.usage.filter(|usage| usage.0.starts_with('{')) {
         out.push(Delta::Usage { counts: usage::counts(json), json: Cow::Borrowed(json) });
     }

@@ -62,13 +62,14 @@ impl Decoder {
         let mut event: Event<'a> = serde_json::from_str(text)?;
         let out = &mut Out::new(out);
         let kind = event.kind.take().map(|kind| kind.0);
-        match &kind {
-            Some(kind) if !name.is_empty() && kind != name => out.quirk(Quirk::EventTypeMismatch),
-            Some(_) => {}
+        let kind = match kind {
+            Some(kind) => kind,
             None if name.is_empty() => return self.body(text, &event, out),
-            None => {}
+            None => Cow::Owned(name.to_owned()),
+        };
+        if !name.is_empty() && kind != name {
+            out.quirk(Quirk::EventTypeMismatch);
         }
-        let kind = kind.unwrap_or_else(|| Cow::Owned(name.to_owned()));
         self.event(&kind, event, text, out)
     }
 

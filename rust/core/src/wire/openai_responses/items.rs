@@ -259,7 +259,7 @@ impl Items {
     }
 
     /// Sound, which belongs to no item.
-    pub(crate) fn audio<'a>(&mut self, name: &str, delta: &str, out: &mut Out<'_, 'a>) {
+    pub(crate) fn audio(&mut self, name: &str, delta: &str, out: &mut Out<'_, '_>) {
         let slot = self.audio.unwrap_or(self.slots);
         if self.audio.is_none() {
             self.slots += 1;

@@ -113,16 +113,17 @@ pub(crate) fn event_kind(name: &str) -> EventKind {
 }
 
 fn progress(name: &str) -> EventKind {
-    let is_progress = match name.split_once('.') {
-        Some(("audio", "done" | "transcript.done"))
-        | Some(("shell_call_command", "added" | "delta"))
-        | Some(("shell_call_output_content", "delta" | "done"))
-        | Some(("apply_patch_call_operation_diff", "delta"))
-        | Some(("image_generation_call", "in_progress" | "generating" | "completed"))
-        | Some(("code_interpreter_call", "in_progress" | "interpreting" | "completed"))
-        | Some(("web_search_call" | "file_search_call", "in_progress" | "searching" | "completed"))
-        | Some(("mcp_call" | "mcp_list_tools", "in_progress" | "completed" | "failed")) => true,
-        Some(_) | None => false,
+    let (of, step) = name.split_once('.').unwrap_or_default();
+    let is_progress = match of {
+        "audio" => matches!(step, "done" | "transcript.done"),
+        "shell_call_command" => matches!(step, "added" | "delta"),
+        "shell_call_output_content" => matches!(step, "delta" | "done"),
+        "apply_patch_call_operation_diff" => step == "delta",
+        "image_generation_call" => matches!(step, "in_progress" | "generating" | "completed"),
+        "code_interpreter_call" => matches!(step, "in_progress" | "interpreting" | "completed"),
+        "web_search_call" | "file_search_call" => matches!(step, "in_progress" | "searching" | "completed"),
+        "mcp_call" | "mcp_list_tools" => matches!(step, "in_progress" | "completed" | "failed"),
+        _ => false,
     };
     if is_progress { EventKind::Progress } else { EventKind::Unknown }
 }
