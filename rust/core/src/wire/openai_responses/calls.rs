@@ -157,7 +157,7 @@ impl Items {
             return out.quirk(Quirk::SlotReused);
         }
         self.insert(index, &item);
-        take_role(&mut item, out);
+        identify(item.role.take(), out);
         let Some(known) = self.all.get_mut(&index) else { return };
         known.note(&item, out);
         known.begin(&mut self.slots, &mut self.pending, out);
@@ -183,13 +183,14 @@ impl Items {
         if is_new && came == Came::Streamed && matches!(known.shape, Shape::Call(_)) {
             out.quirk(Quirk::Contradiction);
         }
-        take_role(&mut whole.item, out);
+        let role = whole.item.role.take();
         known.note(&whole.item, out);
         if is_new {
             known.begin(&mut self.slots, &mut self.pending, out);
         }
         known.settle(&mut self.slots, whole, out);
         known.close_all(out);
+        identify(role, out);
     }
 
     /// Arguments, or a part of them, for a call.
@@ -289,8 +290,8 @@ impl OutputItem {
 }
 
 /// The role that the answer is given in.
-fn take_role<'a>(item: &mut Item<'a>, out: &mut Out<'_, 'a>) {
-    if let Some(Words::Text(role)) = item.role.take() {
+fn identify<'a>(role: Option<Words<'a>>, out: &mut Out<'_, 'a>) {
+    if let Some(Words::Text(role)) = role {
         out.push(Delta::Identity { name: "role", value: Identity::Text(role) });
     }
 }
