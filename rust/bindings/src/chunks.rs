@@ -67,13 +67,17 @@ const REPEATED: [&str; 2] = ["message", "text"];
 
 /// The chunk as it belongs to one piece.
 pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
-    if piece.kept.iter().any(|origin| origin.field == Field::Event) {
-        return Ok(chunk.clone());
-    }
     for field in [Field::MessageContent, Field::ResponseOutput] {
         if piece.kept.iter().any(|origin| origin.field == field) {
             return select_elements(chunk, piece.kept, place(field).1);
         }
+    }
+    // An event says one thing: each piece of it is the event.
+    if !piece.kept.is_empty() && piece.kept.iter().all(|origin| origin.field == Field::Event) {
+        return Ok(chunk.clone());
+    }
+    if piece.kept.iter().any(|origin| origin.field == Field::Event) {
+        return Ok(chunk.clone());
     }
     if piece.is_partial { select(chunk, piece.kept) } else { without(chunk, piece) }
 }

@@ -461,9 +461,9 @@ impl Intake {
         let mut watch = Watch { sink, has_completed: false, quirk: None };
         while let Some(next) = pending.peek() {
             let is_full = self.grain == Grain::Completion && watch.has_completed;
-            // A numbered block that comes whole is in one piece.
-            let starts_whole = matches!(next.delta, Delta::Open { .. });
-            if is_full && (starts_whole || self.machine.would_complete(next.choice, &next.delta)) {
+            // A block that would begin behind a completed one belongs to the next piece, with its own completion.
+            let begins = matches!(next.delta, Delta::Open { .. });
+            if is_full && (begins || self.machine.would_complete(next.choice, &next.delta)) {
                 break;
             }
             let Some(Located { choice, origin, delta }) = pending.next() else { break };

@@ -1,6 +1,12 @@
-//! `OpenAI`'s Responses: events named by their type, blocks numbered by `output_index` and a part's index.
+//! `OpenAI`'s Responses: events named by their type, items numbered by `output_index`, parts by an index of their own.
 
+mod body;
+mod calls;
 mod decode;
+mod items;
+mod kinds;
+mod parts;
 mod schema;
+mod usage;
 
 pub use decode::Decoder;
