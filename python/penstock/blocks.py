@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import KW_ONLY, dataclass, field, fields
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class Source(Protocol):
 
     def delta(self) -> str:
         """What the last chunk added to the block's text or arguments."""
+        ...
+
+    def is_whole_json(self) -> bool:
+        """Whether the arguments so far are one whole JSON value."""
         ...
 
 
@@ -174,7 +179,13 @@ class ToolCallStreamBlock(StreamBlock):
 
         The free-form input of a custom tool is whole when its block is complete.
         """
-        if self.kind == "custom" or not self.arguments:
+        if self.kind == "custom":
+            return self.is_complete
+        if "arguments" not in self.__dict__:
+            # Asked on each chunk, this must not make a string of the whole each time.
+            source: Source = self.__dict__["_source"]
+            return source.is_whole_json() or (self.is_complete and not self.arguments)
+        if not self.arguments:
             return self.is_complete
         try:
             json.loads(self.arguments, parse_constant=_refuse_constant)
@@ -262,5 +273,9 @@ class StreamState:
 
     @property
     def objects(self) -> dict[str, StreamBlock]:
-        """The blocks by their id."""
-        return {block.id: block for block in self.blocks}
+        """The blocks by their id. Where a provider gives two calls the same id, the later one is found as `id_1`, and so on."""
+        objects: dict[str, StreamBlock] = {}
+        for block in self.blocks:
+            names = (f"{block.id}_{number}" if number else block.id for number in count())
+            objects[next(name for name in names if name not in objects)] = block
+        return objects

@@ -117,7 +117,7 @@ class LiveBlock:
         """What the last chunk added to the text or the arguments."""
         return self._added if self._added_at == self._clock.now else ""
 
-    def has_whole_arguments(self) -> bool:
+    def is_whole_json(self) -> bool:
         """Whether a tool call's arguments are one JSON value."""
         try:
             load(self.value("arguments"))

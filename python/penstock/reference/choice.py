@@ -57,4 +57,4 @@ class Choice:
         newest = self.newest_call
         if newest is None or newest.is_legacy != delta.is_legacy:
             return None
-        return None if delta.name and newest.has_whole_arguments() else newest
+        return None if delta.name and newest.is_whole_json() else newest

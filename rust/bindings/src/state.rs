@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use penstock_core::wire::json::JsonProgress;
 use penstock_core::{Block, BlockKind, Blocks, Event, Sink, Usage};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
@@ -29,6 +30,8 @@ pub(crate) struct BlockSource {
     block: usize,
     /// The text that was asked for last, and how long it was in bytes.
     seen: Mutex<Option<(usize, Py<PyString>)>>,
+    /// How far the arguments were looked at, and how much of JSON they were.
+    progress: Mutex<(usize, JsonProgress)>,
 }
 
 impl BlockSource {
@@ -86,6 +89,17 @@ impl BlockSource {
             "raw" => Ok(self.raw(py)?.into_any()),
             _ => Err(PyAttributeError::new_err(format!("a block has no field {name}"))),
         }
+    }
+
+    /// Whether the text so far is one whole JSON value. Only what came since the last look is looked at.
+    fn is_whole_json(&self) -> PyResult<bool> {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read(|block| {
+            let (seen, json) = &mut *progress;
+            json.push(block.text.get(*seen..).unwrap_or_default());
+            *seen = block.text.len();
+            json.is_whole()
+        })
     }
 
     /// What the last chunk added to the block's text or arguments.
@@ -248,7 +262,12 @@ impl<'a, 'py> StateWriter<'a, 'py> {
                 &classes.unknown
             }
         };
-        let source = BlockSource { blocks: self.state.blocks.clone(), block, seen: Mutex::new(None) };
+        let source = BlockSource {
+            blocks: self.state.blocks.clone(),
+            block,
+            seen: Mutex::new(None),
+            progress: Mutex::default(),
+        };
         let make = class.bind(py).getattr(intern!(py, "_from_source"))?;
         let object = make.call((source,), Some(&known))?;
         self.state.list.bind(py).append(&object)?;

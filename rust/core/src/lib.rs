@@ -11,6 +11,7 @@ mod blocks;
 mod delta;
 mod error;
 mod event;
+mod intake;
 mod limits;
 mod machine;
 mod session;

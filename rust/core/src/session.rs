@@ -4,15 +4,15 @@
 //! Whoever wants no pieces takes them in a loop.
 
 use std::collections::VecDeque;
-use std::iter::Peekable;
 
 use serde::Deserializer;
 
-use crate::delta::{Delta, Located, Origin};
+use crate::delta::Origin;
 use crate::error::{Error, ErrorKind, Malformed};
-use crate::event::{Event, Quirk, Sink};
+use crate::event::{Quirk, Sink};
+use crate::intake::{Intake, Took};
 use crate::limits::Limits;
-use crate::machine::{BlockMachine, Outcome};
+use crate::machine::BlockMachine;
 use crate::sse::{Frame, SseFramer};
 use crate::wire::{Decoder, Protocol, TERMINATOR};
 
@@ -92,23 +92,6 @@ enum End {
     NotYet,
     Tail,
     Over,
-}
-
-/// Everything behind the framer, apart from it so that a frame can be lent out of it.
-#[derive(Debug)]
-struct Intake {
-    decoder: Decoder,
-    machine: BlockMachine,
-    mode: Mode,
-    grain: Grain,
-    problems: Vec<Problem>,
-    /// The rest of a chunk that is being split.
-    rest: Peekable<std::vec::IntoIter<Located<'static>>>,
-    rest_offset: u64,
-    kept: Vec<Origin>,
-    dropped: Vec<Origin>,
-    /// Memory for the deltas of the next chunk.
-    spare: Vec<Located<'static>>,
 }
 
 impl Session {
@@ -332,169 +315,5 @@ impl Session {
         self.intake.kept.clear();
         self.intake.dropped.clear();
         self.intake.piece(ChunkText::Closing(choice))
-    }
-}
-
-/// What a frame held.
-enum Took {
-    Nothing,
-    Chunk,
-    Failure,
-    Terminator,
-}
-
-impl Intake {
-    fn is_chat(&self) -> bool {
-        self.decoder.protocol().is_none_or(|protocol| protocol == Protocol::OpenaiChat)
-    }
-
-    /// An empty list of deltas, with the memory of an earlier one.
-    fn spare<'a>(&mut self) -> Vec<Located<'a>> {
-        std::mem::take(&mut self.spare)
-    }
-
-    /// Keeps the memory of a list of deltas that were taken.
-    fn put_back(&mut self, mut deltas: Vec<Located<'_>>) {
-        deltas.clear();
-        // An empty list has no lifetime; collecting it in place keeps its memory.
-        self.spare = deltas.into_iter().map(Located::into_owned).collect();
-    }
-
-    fn piece<'a>(&'a self, chunk: ChunkText<'a>) -> Piece<'a> {
-        let is_partial = self.has_rest() || matches!(chunk, ChunkText::Same);
-        Piece { chunk, kept: &self.kept, dropped: &self.dropped, is_partial }
-    }
-
-    fn take_frame(&mut self, frame: &Frame<'_>, sink: &mut impl Sink) -> Result<Took, Error> {
-        match self.decode(frame) {
-            Ok(deltas) => self.take_decoded(deltas, frame, sink),
-            Err(malformed) => self.skip(malformed, frame.offset, sink).map(|()| Took::Nothing),
-        }
-    }
-
-    fn decode<'a>(&mut self, frame: &Frame<'a>) -> Result<Vec<Located<'a>>, Malformed> {
-        let mut deltas = self.spare();
-        self.decoder.decode_frame(frame, &mut deltas).map(|()| deltas)
-    }
-
-    fn take_decoded(
-        &mut self,
-        deltas: Vec<Located<'_>>,
-        frame: &Frame<'_>,
-        sink: &mut impl Sink,
-    ) -> Result<Took, Error> {
-        let is_chat = self.is_chat();
-        if frame.data == TERMINATOR && frame.error.is_none() {
-            // Gateways add it to formats that have an end of their own; there it ends nothing.
-            return Ok(if is_chat { Took::Terminator } else { Took::Nothing });
-        }
-        let is_failure = frame.data.is_empty() || (frame.event == b"error" && is_chat);
-        self.take(deltas, frame.offset, sink)?;
-        Ok(if is_failure { Took::Failure } else { Took::Chunk })
-    }
-
-    fn skip(&mut self, malformed: Malformed, offset: u64, sink: &mut impl Sink) -> Result<(), Error> {
-        if self.mode == Mode::Strict {
-            return Err(Error { kind: ErrorKind::Malformed(malformed), offset });
-        }
-        self.problems.push(Problem { malformed, offset });
-        sink.event(Event::QuirkSeen(Quirk::MalformedChunk));
-        Ok(())
-    }
-
-    fn count(&self, quirk: Quirk, offset: u64, sink: &mut impl Sink) -> Result<(), Error> {
-        if self.mode == Mode::Strict {
-            return Err(Error { kind: ErrorKind::Quirk(quirk), offset });
-        }
-        sink.event(Event::QuirkSeen(quirk));
-        Ok(())
-    }
-
-    /// Takes the first piece of a chunk, and keeps the rest.
-    fn take(&mut self, mut deltas: Vec<Located<'_>>, offset: u64, sink: &mut impl Sink) -> Result<(), Error> {
-        if self.machine.has_open_slots() {
-            self.close_before_end(&mut deltas);
-        }
-        let mut pending = deltas.drain(..).peekable();
-        self.take_piece(&mut pending, offset, sink)?;
-        if pending.len() > 0 {
-            self.rest = pending.map(Located::into_owned).collect::<Vec<_>>().into_iter().peekable();
-            self.rest_offset = offset;
-        } else {
-            drop(pending);
-        }
-        self.put_back(deltas);
-        Ok(())
-    }
-
-    /// Closes the numbered blocks that the end finds open, each by a delta of its own, so that a piece completes no more than one.
-    fn close_before_end(&self, deltas: &mut Vec<Located<'_>>) {
-        let is_end = |each: &Located<'_>| matches!(each.delta, Delta::Stop { .. } | Delta::End);
-        let has_failed = deltas.iter().any(|each| matches!(each.delta, Delta::Error(_)));
-        let Some(at) = deltas.iter().position(is_end).filter(|_| !has_failed) else { return };
-        let Some((choice, origin)) = deltas.get(at).map(|end| (end.choice, end.origin)) else { return };
-        let closes = |slot: u64| deltas.iter().any(|each| each.delta == Delta::Close { slot });
-        let unclosed: Vec<u64> = self.machine.open_slots().into_iter().filter(|&slot| !closes(slot)).collect();
-        let close = |slot: u64| [Delta::Quirk(Quirk::UnclosedBlock), Delta::Close { slot }];
-        let closing = unclosed.into_iter().flat_map(close).map(|delta| Located { choice, origin, delta });
-        deltas.splice(at..at, closing);
-    }
-
-    fn take_rest(&mut self, sink: &mut impl Sink) -> Result<(), Error> {
-        let mut rest = std::mem::replace(&mut self.rest, Vec::new().into_iter().peekable());
-        self.take_piece(&mut rest, self.rest_offset, sink)?;
-        self.rest = rest;
-        Ok(())
-    }
-
-    fn has_rest(&self) -> bool {
-        self.rest.len() > 0
-    }
-
-    /// Takes deltas up to the one that would complete a second block.
-    fn take_piece<'a, I>(&mut self, pending: &mut Peekable<I>, offset: u64, sink: &mut impl Sink) -> Result<(), Error>
-    where
-        I: Iterator<Item = Located<'a>>,
-    {
-        self.kept.clear();
-        self.dropped.clear();
-        let mut watch = Watch { sink, has_completed: false, quirk: None };
-        while let Some(next) = pending.peek() {
-            let is_full = self.grain == Grain::Completion && watch.has_completed;
-            // A block that would begin behind a completed one belongs to the next piece, with its own completion.
-            let begins = matches!(next.delta, Delta::Open { .. });
-            if is_full && (begins || self.machine.would_complete(next.choice, &next.delta)) {
-                break;
-            }
-            let Some(Located { choice, origin, delta }) = pending.next() else { break };
-            let outcome = self.machine.step(choice, delta, &mut watch).map_err(|kind| Error { kind, offset })?;
-            match outcome {
-                Outcome::Taken => self.kept.push(origin),
-                Outcome::Dropped => self.dropped.push(origin),
-            }
-            if let Some(quirk) = watch.quirk.filter(|_| self.mode == Mode::Strict) {
-                return Err(Error { kind: ErrorKind::Quirk(quirk), offset });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Passes events on, and sees what the session acts on.
-struct Watch<'a, S> {
-    sink: &'a mut S,
-    has_completed: bool,
-    quirk: Option<Quirk>,
-}
-
-impl<S: Sink> Sink for Watch<'_, S> {
-    fn event(&mut self, event: Event<'_>) {
-        if let Event::BlockCompleted { .. } = event {
-            self.has_completed = true;
-        }
-        if let Event::QuirkSeen(quirk) = event {
-            self.quirk.get_or_insert(quirk);
-        }
-        self.sink.event(event);
     }
 }

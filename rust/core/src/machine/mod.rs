@@ -6,16 +6,16 @@
 //! completes again. (4) After the finish of its choice nothing starts or grows. (5) This folder knows no provider, and keeps no text but
 //! ids and names: what grows is handed on.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::delta::{Delta, Identity};
+use crate::delta::Delta;
 use crate::error::ErrorKind;
 use crate::event::{BlockKind, Event, Part, Quirk, Sink};
 use crate::limits::Limits;
 
 mod choice;
 mod grow;
+mod notes;
 mod numbered;
 
 use choice::{Choice, Noted, Target, Thinking};
@@ -264,35 +264,6 @@ impl BlockMachine {
         Ok(Outcome::Taken)
     }
 
-    fn identify(&mut self, name: &'static str, value: &Identity<'_>, sink: &mut impl Sink) {
-        if self.identified.contains(&name) {
-            return;
-        }
-        let json = match value {
-            Identity::Text(text) => Cow::Owned(serde_json::Value::from(text.as_ref()).to_string()),
-            Identity::Json(json) => Cow::Borrowed(json.as_ref()),
-        };
-        self.identified.push(name);
-        sink.event(Event::ResponseNoted { name, json: &json });
-    }
-
-    fn note_response(&mut self, name: &str, json: &str, sink: &mut impl Sink) {
-        if remember(&mut self.noted, name, json) {
-            sink.event(Event::ResponseNoted { name, json });
-        }
-    }
-
-    fn note(&mut self, at: usize, name: &str, json: &str, repeats: bool, sink: &mut impl Sink) {
-        let Some(choice) = self.choices.get_mut(at) else { return };
-        let Some(block) = choice.newest else {
-            return self.note_response(name, json, sink);
-        };
-        if repeats && !remember(&mut choice.noted, name, json) {
-            return;
-        }
-        sink.event(Event::BlockNoted { block, name, json });
-    }
-
     fn stop(&mut self, at: usize, reason: &str, native: &str, sink: &mut impl Sink) -> Outcome {
         let Some(choice) = self.choices.get_mut(at) else { return Outcome::Dropped };
         if choice.is_finished {
@@ -431,14 +402,4 @@ struct Head<'a> {
 fn refuse(quirk: Quirk, sink: &mut impl Sink) -> Outcome {
     sink.event(Event::QuirkSeen(quirk));
     Outcome::Dropped
-}
-
-/// Remembers a value under a name; false if it is the one remembered already.
-fn remember(noted: &mut Noted, name: &str, json: &str) -> bool {
-    match noted.get_mut(name) {
-        Some(value) if value == json => return false,
-        Some(value) => json.clone_into(value),
-        None => drop(noted.insert(name.to_owned(), json.to_owned())),
-    }
-    true
 }

@@ -260,6 +260,9 @@ pub(crate) fn count(value: &serde_json::Value, path: &[&str]) -> Option<u64> {
     path.iter().try_fold(value, |value, name| value.get(name))?.as_u64()
 }
 
+/// How deep JSON may be nested to count as whole. Most readers stop at or above this depth, and `serde_json` does.
+pub const JSON_DEPTH: usize = 128;
+
 /// How much of one JSON value a growing text is.
 ///
 /// It remembers the kinds of the open brackets and the state inside a scalar; it never looks back at the text.
@@ -444,6 +447,9 @@ impl JsonProgress {
     }
 
     fn open_bracket(&mut self, is_object: bool) -> State {
+        if self.open.len() >= JSON_DEPTH {
+            return State::Broken;
+        }
         self.open.push(is_object);
         if is_object { State::NameOrEnd } else { State::ValueOrEnd }
     }
