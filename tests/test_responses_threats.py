@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import pytest
@@ -35,8 +36,7 @@ def strictly(*events: dict[str, Any]) -> str:
     """The kind of the error that a stream ends in."""
     processor = CORE.StreamProcessor(emit="nothing", strict=True, source="openai_responses")
     with pytest.raises(ProtocolError) as caught:
-        for each in events:
-            processor.feed(each)
+        deque(map(processor.feed, events), maxlen=0)
     return caught.value.kind
 
 
