@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from penstock.blocks import StreamBlock, ToolCallStreamBlock, UnknownStreamBlock
+from penstock.blocks import StreamBlock, ToolCallStreamBlock, ToolResultStreamBlock, UnknownStreamBlock
 from penstock.events import BlockCompleted, BlockGrew, BlockNoted, BlockReopened, BlockStarted, Event
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def _started(event: BlockStarted) -> Shape:
         return shape | {"name": event.name, "arguments": ""}
     if event.type == "unknown":
         return shape | {"kind": event.name, "raw": []}
+    if event.type == "tool_result":
+        return shape | {"kind": event.name, "text": "", "raw": []}
     signed = {"signature": "", "data": ""} if event.type == "thinking" else {}
     return shape | {"text": ""} | signed
 
@@ -66,5 +68,7 @@ def _shown(block: Any) -> Shape:
         return shape | {"name": block.name, "arguments": block.arguments}
     if isinstance(block, UnknownStreamBlock):
         return shape | {"kind": block.kind, "raw": block.raw}
+    if isinstance(block, ToolResultStreamBlock):
+        return shape | {"kind": block.kind, "text": block.content, "raw": block.raw}
     signed = {"signature": block.signature, "data": block.data} if block.type == "thinking" else {}
     return shape | {"text": block.content} | signed

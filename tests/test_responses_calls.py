@@ -75,7 +75,10 @@ def test_parallel_calls_are_kept_apart_by_their_output_index_though_their_ids_li
         done(function_call("[1]", id="x5")),
         done(function_call("[2]", call=2, id="x6"), 1),
     )
-    assert [(block.id, block.arguments, block.index) for block in blocks] == [("call_1", "[1]", 0), ("call_2", "[2]", 1)]
+    assert [(block.id, block.arguments, block.index) for block in blocks] == [
+        ("call_1", "[1]", 0),
+        ("call_2", "[2]", 1),
+    ]
 
 
 def test_a_custom_call_takes_free_text() -> None:

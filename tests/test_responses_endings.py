@@ -94,7 +94,13 @@ def test_usage_is_in_the_one_convention() -> None:
     }
     usage = read(created(), completed(usage=raw)).state.usage
     assert usage is not None
-    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens) == (10, 5, 4, None, 3)
+    assert (
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.reasoning_tokens,
+    ) == (10, 5, 4, None, 3)
     assert usage.raw == raw
 
 

@@ -111,7 +111,9 @@ def test_completed_without_output_contradicts_nothing() -> None:
 
 def test_gaps_in_the_output_index_contradict_nothing() -> None:
     item = function_call(LS)
-    assert read(created(), added(function_call(), 3), arguments_delta(LS, 3), done(item, 3), completed(item)).quirks == {}
+    assert (
+        read(created(), added(function_call(), 3), arguments_delta(LS, 3), done(item, 3), completed(item)).quirks == {}
+    )
 
 
 @pytest.mark.parametrize(
