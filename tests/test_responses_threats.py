@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from feeding import run
 from penstock.errors import ProtocolError
 from responses import (
     CORE,
@@ -33,10 +34,8 @@ SHELL = {"type": "shell_call", "id": "sh_1", "call_id": "call_1", "action": {"co
 
 def strictly(*events: dict[str, Any]) -> str:
     """The kind of the error that a stream ends in."""
-    processor = CORE.StreamProcessor(emit="nothing", strict=True, source="openai_responses")
     with pytest.raises(ProtocolError) as caught:
-        for each in events:
-            processor.feed(each)
+        run(CORE, events, strict=True, source="openai_responses")
     return caught.value.kind
 
 
