@@ -109,7 +109,7 @@ def said_by(name: str) -> list[Any]:
 
 def expected(becomes: str) -> tuple[Any, ...]:
     """The sorts of events that the table promises."""
-    match becomes.split(":")[0].split(";")[0]:
+    match becomes.split(":", maxsplit=1)[0].split(";", maxsplit=1)[0]:
         case "the response's id, model and `created`" | "as `response.created`":
             return (ResponseNoted,)
         case "usage":
