@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 import pytest
 
+from feeding import run
 from penstock.errors import ProtocolError
 from responses import (
     CORE,
@@ -34,9 +34,8 @@ SHELL = {"type": "shell_call", "id": "sh_1", "call_id": "call_1", "action": {"co
 
 def strictly(*events: dict[str, Any]) -> str:
     """The kind of the error that a stream ends in."""
-    processor = CORE.StreamProcessor(emit="nothing", strict=True, source="openai_responses")
     with pytest.raises(ProtocolError) as caught:
-        deque(map(processor.feed, events), maxlen=0)
+        run(CORE, events, strict=True, source="openai_responses")
     return caught.value.kind
 
 

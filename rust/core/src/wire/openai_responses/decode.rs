@@ -120,22 +120,27 @@ impl Decoder {
         Ok(body::end(&mut self.items, response, ending, out)?)
     }
 
+    /// The item that an event is about. One that names none is refused.
+    fn index(&self, event: &Event<'_>, out: &mut Out<'_, '_>) -> Option<u32> {
+        let id = text_of(event.item_id.as_ref());
+        let index = self.items.index(event.output_index, id);
+        match index {
+            Some(index) if self.items.belongs_elsewhere(index, id) => out.quirk(Quirk::Contradiction),
+            Some(_) => {}
+            None => out.push(Delta::Grow { slot: NOWHERE, part: Part::Text, text: Cow::Borrowed("") }),
+        }
+        index
+    }
+
     /// An event of one output item.
     fn of_item<'a>(
         &mut self,
         kind: EventKind,
-        mut event: Event<'a>,
+        event: Event<'a>,
         text: &'a str,
         out: &mut Out<'_, 'a>,
     ) -> Result<(), Malformed> {
-        let id = text_of(event.item_id.as_ref());
-        let Some(index) = self.items.index(event.output_index, id) else {
-            out.push(Delta::Grow { slot: NOWHERE, part: Part::Text, text: Cow::Borrowed("") });
-            return Ok(());
-        };
-        if self.items.belongs_elsewhere(index, id) {
-            out.quirk(Quirk::Contradiction);
-        }
+        let Some(index) = self.index(&event, out) else { return Ok(()) };
         match kind {
             EventKind::ItemAdded => {
                 if let Some(item) = event.item {
@@ -161,13 +166,12 @@ impl Decoder {
             EventKind::Done(Family::Item, _) => self.items.call_done(index, event, out),
             EventKind::Delta(family, kind) => {
                 let at = TextPlace { index, place: place(family, &event), kind };
-                let logprobs = event.logprobs.take().unwrap_or_default();
-                self.items.text_delta(at, words(event.delta), logprobs, out);
+                self.items.text_delta(at, words(event.delta), event.logprobs.unwrap_or_default(), out);
             }
             EventKind::Done(family, kind) => {
                 let at = TextPlace { index, place: place(family, &event), kind };
-                let logprobs = event.logprobs.take().unwrap_or_default();
-                self.items.text_done(at, words(event.text.or(event.refusal)), logprobs, out);
+                let text = words(event.text.or(event.refusal));
+                self.items.text_done(at, text, event.logprobs.unwrap_or_default(), out);
             }
             EventKind::Annotation => {
                 if let Some(annotation) = event.annotation {
