@@ -12,6 +12,7 @@ use super::reasoning::{self, Said, Sort};
 use super::schema::{
     Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Failure, Function, Groq, ToolCall, given,
 };
+use super::template::Template;
 use super::usage;
 use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 use crate::error::Malformed;
@@ -27,6 +28,7 @@ pub struct Decoder {
     has_created: bool,
     /// The other fields of the last chunk's envelope. Chunks mostly repeat them, in the same order.
     notes: Vec<(String, String)>,
+    template: Template,
 }
 
 impl Decoder {
@@ -47,7 +49,13 @@ impl Decoder {
             Deltas::new(out).envelope(Delta::End);
             return Ok(());
         }
-        Ok(self.chunk(serde_json::from_str(text)?, out)?)
+        if self.template.decode(text, out) {
+            return Ok(());
+        }
+        let start = out.len();
+        self.chunk(serde_json::from_str(text)?, out)?;
+        self.template.remember(text, out.get(start..).unwrap_or_default());
+        Ok(())
     }
 
     /// Reads a chunk from anything that serde can read, such as a Python object.

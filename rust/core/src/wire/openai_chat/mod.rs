@@ -4,6 +4,7 @@ mod body;
 mod decode;
 mod reasoning;
 mod schema;
+mod template;
 mod usage;
 
 pub use decode::Decoder;
