@@ -5,13 +5,13 @@
 pub struct Limits {
     /// One server-sent event. Recordings reach 0.1 MiB (an image); vendors document images of several MiB.
     pub frame_bytes: usize,
-    /// The arguments of one tool call. Recordings stay under 16 KiB; a whole file written by a tool fits.
+    /// The arguments of one tool call. Recordings stay under 1 KiB; a whole file that a tool writes must fit.
     pub argument_bytes: usize,
-    /// All blocks of a stream. An agent's longest recorded answer has under 100.
+    /// All blocks of a stream. Recordings reach 25.
     pub blocks: usize,
-    /// The tool calls among them. The widest recorded fan-out is below 20.
+    /// The tool calls among them. Recordings reach 11.
     pub calls: usize,
-    /// Answers side by side. Vendors allow more, but nobody streams them.
+    /// Answers side by side. Recordings reach 3; vendors allow more, which nobody streams.
     pub choices: usize,
 }
 
