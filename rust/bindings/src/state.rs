@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use penstock_core::wire::json::JsonProgress;
+use penstock_core::wire::progress::JsonProgress;
 use penstock_core::{Block, BlockKind, Blocks, Event, Sink, Usage};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;

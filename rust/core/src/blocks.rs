@@ -1,7 +1,7 @@
 //! Events to blocks: what every block has so far.
 
 use crate::event::{BlockKind, Event, Part, Sink};
-use crate::wire::json::JsonProgress;
+use crate::wire::progress::JsonProgress;
 
 /// One block and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]

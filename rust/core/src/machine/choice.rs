@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::delta::{CallDelta, CallSort};
 use crate::event::Part;
-use crate::wire::json::JsonProgress;
+use crate::wire::progress::JsonProgress;
 
 /// Fields and their last values. A peer chooses the names, so they are hashed with a seed.
 pub(crate) type Noted = HashMap<String, String>;

@@ -5,7 +5,7 @@ use super::{BlockMachine, Head};
 use crate::delta::{CallDelta, CallSort};
 use crate::error::ErrorKind;
 use crate::event::{BlockKind, Event, Part, Quirk, Sink};
-use crate::wire::json::JsonProgress;
+use crate::wire::progress::JsonProgress;
 
 impl BlockMachine {
     pub(super) fn grow_text(

@@ -10,6 +10,7 @@ pub mod anthropic_messages;
 pub mod json;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod progress;
 
 use json::{Str, wire_object};
 
