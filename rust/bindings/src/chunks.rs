@@ -5,7 +5,7 @@
 use penstock_core::{Field, Origin, Piece};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 /// Where a field is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn place(field: Field) -> (Place, &'static str) {
         Field::Error => (Place::Chunk, "error"),
         Field::MessageContent => (Place::ChunkList, "content"),
         Field::ResponseOutput => (Place::ChunkList, "output"),
-        Field::Envelope | Field::Event => (Place::Envelope, ""),
+        Field::Envelope | Field::Event | Field::Continued => (Place::Envelope, ""),
     }
 }
 
@@ -68,8 +68,9 @@ const REPEATED: [&str; 2] = ["message", "text"];
 /// The chunk as it belongs to one piece.
 pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResult<Bound<'py, PyAny>> {
     for field in [Field::MessageContent, Field::ResponseOutput] {
-        if piece.kept.iter().any(|origin| origin.field == field) {
-            return select_elements(chunk, piece.kept, place(field).1);
+        let name = place(field).1;
+        if piece.kept.iter().any(|origin| origin.field == field) || get(chunk, name)?.is_instance_of::<PyList>() {
+            return select_elements(chunk, piece.kept, name);
         }
     }
     // An event says one thing: each piece of it is the event.
@@ -79,7 +80,29 @@ pub(crate) fn view<'py>(chunk: &Bound<'py, PyAny>, piece: &Piece<'_>) -> PyResul
     if piece.kept.iter().any(|origin| origin.field == Field::Event) {
         return Ok(chunk.clone());
     }
+    if get(chunk, "choices")?.is_none() {
+        return without_text(chunk);
+    }
     if piece.is_partial { select(chunk, piece.kept) } else { without(chunk, piece) }
+}
+
+/// An event whose text an earlier piece has shown.
+fn without_text<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = chunk.py();
+    let nothing = PyString::new(py, "").into_any();
+    if chunk.is_instance_of::<PyString>() {
+        return Ok(nothing);
+    }
+    let view = copy(chunk)?;
+    let delta = get(chunk, "delta")?;
+    if delta.is_instance_of::<PyString>() {
+        set(&view, "delta", nothing)?;
+    } else if !get(&delta, "text")?.is_none() {
+        let silent = copy(&delta)?;
+        set(&silent, "text", nothing)?;
+        set(&view, "delta", silent)?;
+    }
+    Ok(view)
 }
 
 /// A chunk that says nothing, for a completion that no chunk of the wire brought.

@@ -1,51 +1,22 @@
-//! Python objects as serde sees them, so that one schema reads a chunk whichever way it comes.
+//! Python objects as JSON text, so that a chunk is read by one reader whichever way it comes.
 //!
 //! Dicts and other mappings, lists, scalars; of any other object its attributes, declared and extra fields of pydantic models alike.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use penstock_core::wire::json::RAW_DEPTH;
-use pyo3::intern;
+use penstock_core::{Protocol, Session};
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use pyo3::{ffi, intern};
 
-/// A Python object to be read.
-pub(crate) struct Value<'a, 'py> {
-    object: &'a Bound<'py, PyAny>,
-    /// How deep in the chunk it is. Objects may hold themselves, and reading them recurses.
-    depth: usize,
-}
-
-/// A chunk's own levels, and then what a value that is kept raw may have.
+/// A chunk's own levels, and then what a value that is kept raw may have. Objects may hold themselves, and reading them recurses.
 const DEPTH: usize = 8 + RAW_DEPTH;
 
-/// Why an object cannot be read.
+/// Why an object cannot be read; never what is in it.
 #[derive(Debug)]
-pub(crate) struct Unreadable(String);
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unreadable {}
-
-impl de::Error for Unreadable {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(message.to_string())
-    }
-
-    /// Without the value that was found, which is content.
-    fn invalid_type(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self(format!("invalid type, expected {expected}"))
-    }
-
-    fn invalid_value(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self(format!("invalid value, expected {expected}"))
-    }
-}
+pub(crate) struct Unreadable(pub(crate) String);
 
 impl From<PyErr> for Unreadable {
     fn from(error: PyErr) -> Self {
@@ -53,170 +24,246 @@ impl From<PyErr> for Unreadable {
     }
 }
 
-impl<'a, 'py> Value<'a, 'py> {
-    pub(crate) fn new(object: &'a Bound<'py, PyAny>) -> Self {
-        Self { object, depth: 0 }
+impl From<fmt::Error> for Unreadable {
+    fn from(error: fmt::Error) -> Self {
+        Self(error.to_string())
     }
+}
 
-    fn inside(object: &'a Bound<'py, PyAny>, depth: usize) -> Result<Self, Unreadable> {
-        if depth > DEPTH { Err(Unreadable("an object is nested too deep".into())) } else { Ok(Self { object, depth }) }
+/// Writes a chunk as JSON: all of it that can tell the session something.
+pub(crate) fn write_json(object: &Bound<'_, PyAny>, session: &Session, json: &mut String) -> Result<(), Unreadable> {
+    json.clear();
+    let skipped = match session.protocol() {
+        // A model has checked its fields itself. In a dict, one of another type makes the chunk malformed, so it is looked at.
+        Some(Protocol::OpenaiChat) if session.is_identified() && !object.is_instance_of::<PyDict>() => {
+            Skipped::NullsAndIdentity
+        }
+        Some(Protocol::OpenaiChat) => Skipped::Nulls,
+        Some(Protocol::AnthropicMessages | Protocol::OpenaiResponses | Protocol::Text) | None => Skipped::Nothing,
+    };
+    Writer { json, depth: 0, skipped }.value(object)
+}
+
+/// Writes JSON at the end of a text.
+struct Writer<'w> {
+    json: &'w mut String,
+    depth: usize,
+    skipped: Skipped,
+}
+
+/// Which members are not written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skipped {
+    /// Here an object may be kept as it came, and None is a part of it.
+    Nothing,
+    /// Here None says as little as an absent member, and models of chat chunks are mostly None.
+    Nulls,
+    /// Here the chunk says again which response it belongs to, besides.
+    NullsAndIdentity,
+}
+
+impl Skipped {
+    /// What holds inside of a member of that name.
+    fn inside(self, name: &str) -> Self {
+        match (self, name) {
+            (Self::Nulls | Self::NullsAndIdentity, "choices" | "delta" | "tool_calls" | "function") => Self::Nulls,
+            (Self::Nothing | Self::Nulls | Self::NullsAndIdentity, _) => Self::Nothing,
+        }
     }
+}
 
-    fn visit_text<'de, V: Visitor<'de>>(text: &Bound<'py, PyString>, visitor: V) -> Result<V::Value, Unreadable> {
-        match text.to_str() {
-            Ok(text) => visitor.visit_str(text),
-            Err(_) => Err(Unreadable("text with half a surrogate pair".into())),
+impl Writer<'_> {
+    fn value(&mut self, object: &Bound<'_, PyAny>) -> Result<(), Unreadable> {
+        if let Ok(text) = object.cast::<PyString>() {
+            self.text(read(text)?)
+        } else if object.is_none() {
+            self.json.push_str("null");
+            Ok(())
+        } else if let Ok(dict) = object.cast::<PyDict>() {
+            self.nested('{', '}', |writer| writer.members(dict, None))
+        } else if let Ok(list) = object.cast::<PyList>() {
+            self.nested('[', ']', |writer| writer.elements(list.iter()))
+        } else if let Ok(flag) = object.cast::<PyBool>() {
+            self.json.push_str(if flag.is_true() { "true" } else { "false" });
+            Ok(())
+        } else if let Ok(number) = object.cast::<PyInt>() {
+            self.number(number)
+        } else if let Ok(number) = object.cast::<PyFloat>() {
+            // What is not a number in JSON is null.
+            Ok(write!(self.json, "{}", serde_json::Value::from(number.value()))?)
+        } else if let Ok(tuple) = object.cast::<PyTuple>() {
+            self.nested('[', ']', |writer| writer.elements(tuple.iter()))
+        } else {
+            self.attributes(object)
         }
     }
 
-    fn visit_number<'de, V: Visitor<'de>>(number: &Bound<'py, PyInt>, visitor: V) -> Result<V::Value, Unreadable> {
-        match number.extract::<i64>() {
-            Ok(number) => visitor.visit_i64(number),
-            Err(_) => visitor.visit_u64(number.extract()?),
+    fn nested(
+        &mut self,
+        open: char,
+        close: char,
+        write: impl FnOnce(&mut Self) -> Result<(), Unreadable>,
+    ) -> Result<(), Unreadable> {
+        if self.depth >= DEPTH {
+            return Err(Unreadable("an object is nested too deep".into()));
         }
+        self.depth += 1;
+        self.json.push(open);
+        write(self)?;
+        self.json.push(close);
+        self.depth -= 1;
+        Ok(())
     }
 
-    /// Dicts as they are; of other objects their attributes.
-    fn visit_members<'de, V: Visitor<'de>>(&self, visitor: V, nulls: Nulls) -> Result<V::Value, Unreadable> {
-        let object = self.object;
+    fn elements<'py>(&mut self, elements: impl Iterator<Item = Bound<'py, PyAny>>) -> Result<(), Unreadable> {
+        for (at, element) in elements.enumerate() {
+            if at > 0 {
+                self.json.push(',');
+            }
+            self.value(&element)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is in a dict, and in a second one.
+    fn members<'py>(
+        &mut self,
+        dict: &Bound<'py, PyDict>,
+        second: Option<&Bound<'py, PyDict>>,
+    ) -> Result<(), Unreadable> {
+        let skipped = self.skipped;
+        let mut members = Vec::with_capacity(16);
+        // All of them at first: each has to be fetched from memory, and this way they are fetched side by side.
+        add_members(dict, skipped, &mut members);
+        if let Some(second) = second {
+            add_members(second, skipped, &mut members);
+        }
+        for (at, (name, value)) in members.iter().enumerate() {
+            if at > 0 {
+                self.json.push(',');
+            }
+            let Ok(name) = name.cast::<PyString>() else { return Err(Unreadable("a name is not a string".into())) };
+            let name = read(name)?;
+            self.text(name)?;
+            self.json.push(':');
+            self.skipped = skipped.inside(name);
+            self.value(value)?;
+        }
+        self.skipped = skipped;
+        Ok(())
+    }
+
+    /// What an object has, if it is not of a type that JSON has a word for.
+    fn attributes(&mut self, object: &Bound<'_, PyAny>) -> Result<(), Unreadable> {
         let py = object.py();
-        let members = |now: &Bound<'py, PyDict>, then| Members {
-            now: now.iter(),
-            then,
-            value: None,
-            nulls,
-            depth: self.depth + 1,
-        };
-        if let Ok(dict) = object.cast::<PyDict>() {
-            return visitor.visit_map(members(dict, None));
-        }
-        if let Some(attributes) = object.getattr_opt(intern!(py, "__dict__"))? {
-            let attributes = attributes.cast_into::<PyDict>().map_err(PyErr::from)?;
-            let extra = object.getattr_opt(intern!(py, "__pydantic_extra__"))?;
+        if let Some(attributes) = own_attributes(object) {
+            let extra = own_attribute(object, intern!(py, "__pydantic_extra__"));
             let extra = extra.and_then(|extra| extra.cast_into::<PyDict>().ok());
-            return visitor.visit_map(members(&attributes, extra));
+            return self.nested('{', '}', |writer| writer.members(&attributes, extra.as_ref()));
         }
         if let Ok(mapping) = object.cast::<PyMapping>() {
             let dict = PyDict::new(py);
             dict.update(mapping)?;
-            return visitor.visit_map(members(&dict, None));
+            return self.nested('{', '}', |writer| writer.members(&dict, None));
         }
-        // Nothing that JSON has a word for: kept as what it says of itself.
-        Self::visit_text(&object.str()?, visitor)
+        // Kept as what it says of itself.
+        self.text(read(&object.str()?)?)
     }
-}
 
-impl<'de> Deserializer<'de> for Value<'_, '_> {
-    type Error = Unreadable;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        let object = self.object;
-        if let Ok(text) = object.cast::<PyString>() {
-            Self::visit_text(text, visitor)
-        } else if object.is_none() {
-            visitor.visit_unit()
-        } else if let Ok(flag) = object.cast::<PyBool>() {
-            visitor.visit_bool(flag.is_true())
-        } else if let Ok(number) = object.cast::<PyInt>() {
-            Self::visit_number(number, visitor)
-        } else if let Ok(number) = object.cast::<PyFloat>() {
-            visitor.visit_f64(number.value())
-        } else if let Ok(list) = object.cast::<PyList>() {
-            visitor.visit_seq(Elements { elements: list.iter(), depth: self.depth + 1 })
-        } else if let Ok(tuple) = object.cast::<PyTuple>() {
-            visitor.visit_seq(Elements { elements: tuple.iter(), depth: self.depth + 1 })
-        } else {
-            self.visit_members(visitor, Nulls::Kept)
+    fn number(&mut self, number: &Bound<'_, PyInt>) -> Result<(), Unreadable> {
+        match number.extract::<i64>() {
+            // The numbers of choices and calls.
+            Ok(digit @ 0..10) => self.json.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default())),
+            Ok(number) => write!(self.json, "{number}")?,
+            Err(_) => write!(self.json, "{}", number.extract::<u64>()?)?,
         }
+        Ok(())
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        self.visit_members(visitor, Nulls::Skipped)
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        match self.object.cast::<PyList>() {
-            Ok(list) => visitor.visit_seq(Elements { elements: list.iter(), depth: self.depth + 1 }),
-            Err(_) => self.deserialize_any(visitor),
+    fn text(&mut self, text: &str) -> Result<(), Unreadable> {
+        if needs_escapes(text.as_bytes()) {
+            return Ok(write!(self.json, "{}", serde_json::Value::from(text))?);
         }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        if self.object.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn is_human_readable(&self) -> bool {
-        false
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        tuple tuple_struct struct enum identifier
+        self.json.reserve(text.len() + 2);
+        self.json.push('"');
+        self.json.push_str(text);
+        self.json.push('"');
+        Ok(())
     }
 }
 
-/// The elements of a list or tuple.
-struct Elements<I> {
-    elements: I,
-    depth: usize,
-}
+/// A name and its value.
+type Member<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-impl<'de, 'py, I: Iterator<Item = Bound<'py, PyAny>>> SeqAccess<'de> for Elements<I> {
-    type Error = Unreadable;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Self::Error> {
-        let Some(element) = self.elements.next() else { return Ok(None) };
-        seed.deserialize(Value::inside(&element, self.depth)?).map(Some)
-    }
-}
-
-/// The members of a dict, then those of a second one.
-struct Members<'py> {
-    now: pyo3::types::iter::BoundDictIterator<'py>,
-    then: Option<Bound<'py, PyDict>>,
-    value: Option<Bound<'py, PyAny>>,
-    nulls: Nulls,
-    depth: usize,
-}
-
-/// Whether a member that is None is one. To a schema it says nothing; of a value that is kept as it came it is a part.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Nulls {
-    Kept,
-    Skipped,
-}
-
-impl<'de> MapAccess<'de> for Members<'_> {
-    type Error = Unreadable;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
-        loop {
-            let skips = self.nulls == Nulls::Skipped;
-            if let Some((name, value)) = self.now.by_ref().find(|(_, value)| !(skips && value.is_none())) {
-                self.value = Some(value);
-                return seed.deserialize(Value::new(&name)).map(Some);
-            }
-            match self.then.take() {
-                Some(dict) => self.now = dict.iter(),
-                None => return Ok(None),
+/// Adds the members of a dict. Whether one is skipped is told before its references are counted, which would fetch it from memory.
+fn add_members<'py>(dict: &Bound<'py, PyDict>, skipped: Skipped, members: &mut Vec<Member<'py>>) {
+    let (py, none) = (dict.py(), dict.py().None());
+    // The names of declared fields are interned. A name that is not is simply written.
+    let identity = [intern!(py, "id"), intern!(py, "model"), intern!(py, "created")].map(Bound::as_ptr);
+    let is_skipped = |name, value| match skipped {
+        Skipped::Nothing => false,
+        Skipped::Nulls => value == none.as_ptr(),
+        Skipped::NullsAndIdentity => value == none.as_ptr() || identity.contains(&name),
+    };
+    let (mut position, mut name, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
+    with_critical_section(dict, || {
+        // SAFETY: `dict` is a dict and the interpreter attached. Name and value are borrowed from it and become references of their own
+        // before anything can change it.
+        unsafe {
+            while ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut name, &raw mut value) != 0 {
+                if !is_skipped(name, value) {
+                    members.push((Bound::from_borrowed_ptr(py, name), Bound::from_borrowed_ptr(py, value)));
+                }
             }
         }
-    }
+    });
+}
 
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Self::Error> {
-        let value = self.value.take().ok_or_else(|| Unreadable("a value was asked for before its name".into()))?;
-        seed.deserialize(Value::inside(&value, self.depth)?)
+/// The attributes that an object has itself. Asked for by name, each would first be offered to the hooks of its class, which takes
+/// longer than reading them.
+fn own_attributes<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
+    // SAFETY: `object` is alive and the interpreter attached. The result is a new reference, or null with an error set, which is taken.
+    let found = unsafe {
+        let dict = ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut());
+        Bound::from_owned_ptr_or_err(object.py(), dict)
+    };
+    found.ok()?.cast_into().ok()
+}
+
+fn own_attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    // SAFETY: As above, and `name` is alive too.
+    let found = unsafe {
+        let value = ffi::PyObject_GenericGetAttr(object.as_ptr(), name.as_ptr());
+        Bound::from_owned_ptr_or_err(object.py(), value)
+    };
+    found.ok()
+}
+
+fn read<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, Unreadable> {
+    text.to_str().map_err(|_| Unreadable("text with half a surrogate pair".into()))
+}
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGHS: u64 = ONES << 7;
+
+/// Whether JSON must escape a byte of a text. Most text is short and needs none, so eight bytes are looked at in one step; the last
+/// steps of a text may overlap.
+fn needs_escapes(text: &[u8]) -> bool {
+    if let Some(&last) = text.last_chunk() {
+        let (eights, _) = text.as_chunks();
+        return eights.iter().any(|&eight| has_escaped(eight)) || has_escaped(last);
     }
+    let four = |bytes: &[u8; 4]| u64::from(u32::from_ne_bytes(*bytes));
+    match (text.first_chunk(), text.last_chunk()) {
+        (Some(first), Some(last)) => has_escaped((four(first) | four(last) << 32).to_ne_bytes()),
+        (Some(_) | None, Some(_) | None) => text.iter().any(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\'),
+    }
+}
+
+/// Whether one of the bytes is a control character, a quote or a backslash.
+fn has_escaped(eight: [u8; 8]) -> bool {
+    let eight = u64::from_ne_bytes(eight);
+    let below = |eight: u64, limit: u64| eight.wrapping_sub(ONES * limit) & !eight & HIGHS;
+    let is_one = |byte: u8| below(eight ^ (ONES * u64::from(byte)), 1);
+    below(eight, 0x20) | is_one(b'"') | is_one(b'\\') != 0
 }

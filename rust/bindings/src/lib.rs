@@ -2,20 +2,32 @@
 
 use pyo3::prelude::*;
 
+mod blocks;
 mod chunks;
 mod errors;
 mod framer;
 mod from_python;
+mod items;
+mod maker;
 mod processor;
+mod reader;
 mod state;
 mod to_python;
+mod translator;
+mod vocabulary;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::blocks::BlockSource;
     #[pymodule_export]
     use super::framer::SseFramer;
     #[pymodule_export]
     use super::processor::StreamProcessor;
     #[pymodule_export]
-    use super::state::BlockSource;
+    use super::reader::BlockReader;
+    #[pymodule_export]
+    use super::translator::Translator;
+    #[pymodule_export]
+    use super::vocabulary::TagGrammar;
 }

@@ -8,13 +8,15 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::chunks;
 use crate::errors::{busy, closed, problem, stream_error};
-use crate::from_python::Value;
+use crate::from_python::{Unreadable, write_json};
 use crate::state::{State, StateWriter};
 use crate::to_python::parse;
+use crate::vocabulary::with_tags;
 
 /// What `feed` gives.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,8 @@ impl Emit {
 #[pyclass(frozen, module = "penstock._core")]
 pub(crate) struct StreamProcessor {
     inner: Mutex<Inner>,
-    state: Py<PyAny>,
+    /// Python's state, once somebody has asked for it.
+    state: PyOnceLock<Py<PyAny>>,
     emit: Emit,
 }
 
@@ -53,6 +56,8 @@ struct Inner {
     /// The chunk that is worked on, for the pieces of it.
     chunk: Option<Py<PyAny>>,
     is_finishing: bool,
+    /// Memory for a chunk as JSON.
+    json: String,
     /// The type of the last chunk that was an object.
     chunk_type: Option<Py<PyType>>,
     /// Whether the stream ended in an error.
@@ -62,36 +67,42 @@ struct Inner {
 #[pymethods]
 impl StreamProcessor {
     #[new]
-    #[pyo3(signature = (*, source = "auto", emit = "chunks", strict = false, limits = None))]
+    #[pyo3(signature = (*, source = "auto", emit = "chunks", strict = false, limits = None, tags = None))]
     fn new(
         py: Python<'_>,
         source: &str,
         emit: &str,
         strict: bool,
         limits: Option<&Bound<'_, PyAny>>,
+        tags: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let source = read_source(source)?;
         let emit = Emit::from_name(emit)?;
         let mode = if strict { Mode::Strict } else { Mode::Lenient };
         let grain = if emit == Emit::Chunks { Grain::Completion } else { Grain::Chunk };
         let session = Session::new(source, mode, grain, limits.map_or(Ok(Limits::default()), read_limits)?);
+        let session = match tags {
+            Some(tags) => with_tags(session, tags)?,
+            None => session,
+        };
         let inner = Inner {
             session,
             state: State::new(py)?,
             waiting: VecDeque::new(),
             chunk: None,
             is_finishing: false,
+            json: String::new(),
             chunk_type: None,
             is_over: false,
         };
-        let state = inner.state.object.clone_ref(py);
-        Ok(Self { inner: Mutex::new(inner), state, emit })
+        Ok(Self { inner: Mutex::new(inner), state: PyOnceLock::new(), emit })
     }
 
     /// What is known of the stream so far.
     #[getter]
-    fn state(&self, py: Python<'_>) -> Py<PyAny> {
-        self.state.clone_ref(py)
+    fn state(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let state = self.state.get_or_try_init(py, || self.lock()?.state.show(py))?;
+        Ok(state.clone_ref(py))
     }
 
     /// The wire format, if it was named or could be told; else None.
@@ -158,35 +169,19 @@ impl Inner {
         if self.is_finishing || self.is_over {
             return Err(closed());
         }
-        if item.is_instance_of::<PyBytes>() {
-            return read_bytes(item, |bytes| self.session.feed(bytes));
+        if !feed_read(&mut self.session, &mut self.chunk_type, item)? {
+            self.waiting.push_back(item.clone().unbind());
         }
-        // A stream has chunks of one type, mostly, so the type that was a chunk before is not asked again.
-        let kind = item.get_type();
-        let is_known = self.chunk_type.as_ref().is_some_and(|known| known.is(&kind));
-        if !is_known && !is_chunk(item)? {
-            if PyBuffer::<u8>::get(item).is_ok() {
-                return read_bytes(item, |bytes| self.session.feed(bytes));
-            }
-            let kind = item.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "expected bytes of server-sent events, or a chunk as JSON text, dict or model object, not {kind}"
-            )));
-        }
-        if !is_known {
-            self.chunk_type = Some(kind.unbind());
-        }
-        self.waiting.push_back(item.clone().unbind());
         Ok(())
     }
 
     /// Takes everything that was fed.
     fn run<'py>(&mut self, py: Python<'py>, events: Option<&Bound<'py, PyList>>) -> PyResult<()> {
-        let Self { session, state, waiting, .. } = self;
+        let Self { session, state, waiting, json, .. } = self;
         let mut writer = StateWriter::new(py, state, events);
         while let Some(item) = waiting.pop_front() {
             writer.expect_chunk();
-            feed_chunk(session, item.bind(py), &mut writer)?;
+            feed_chunk(session, item.bind(py), json, &mut writer)?;
         }
         loop {
             writer.expect_chunk();
@@ -208,7 +203,7 @@ impl Inner {
     }
 
     fn take_chunk<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let state_object = self.state.object.clone_ref(py);
+        let state_object = self.state.show(py)?;
         loop {
             let mut writer = StateWriter::new(py, &mut self.state, None);
             let mut piece = self.session.next_piece(&mut writer).map_err(stream_error)?;
@@ -224,7 +219,7 @@ impl Inner {
             }
             let Some(item) = self.waiting.pop_front() else { return writer.finish().map(|()| None) };
             let item = item.into_bound(py);
-            if let Some(piece) = feed_chunk(&mut self.session, &item, &mut writer)? {
+            if let Some(piece) = feed_chunk(&mut self.session, &item, &mut self.json, &mut writer)? {
                 if chunks::is_refused(&piece) {
                     continue;
                 }
@@ -236,19 +231,47 @@ impl Inner {
     }
 }
 
-fn feed_chunk<'a>(
+/// Takes a read of bytes; false if the item is a chunk instead.
+pub(crate) fn feed_read(
+    session: &mut Session,
+    chunk_type: &mut Option<Py<PyType>>,
+    item: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
+    if item.is_instance_of::<PyBytes>() {
+        return read_bytes(item, |bytes| session.feed(bytes)).map(|()| true);
+    }
+    // A stream has chunks of one type, mostly, so the type that was a chunk before is not asked again.
+    let kind = item.get_type();
+    let is_known = chunk_type.as_ref().is_some_and(|known| known.is(&kind));
+    if !is_known && !is_chunk(item)? {
+        if PyBuffer::<u8>::get(item).is_ok() {
+            return read_bytes(item, |bytes| session.feed(bytes)).map(|()| true);
+        }
+        return Err(PyTypeError::new_err(format!(
+            "expected bytes of server-sent events, or a chunk as JSON text, dict or model object, not {}",
+            kind.name()?
+        )));
+    }
+    if !is_known {
+        *chunk_type = Some(kind.unbind());
+    }
+    Ok(false)
+}
+
+pub(crate) fn feed_chunk<'a>(
     session: &'a mut Session,
     item: &'a Bound<'_, PyAny>,
+    json: &mut String,
     sink: &mut impl Sink,
 ) -> PyResult<Option<Piece<'a>>> {
     let fed: Result<_, Error> = match item.cast::<PyString>().map(|text| text.to_str()) {
         Ok(Ok(text)) => session.feed_json(text, sink),
         // Half of a surrogate pair.
         Ok(Err(_)) => session.feed_malformed(Malformed::InvalidUtf8, sink).map(|()| None),
-        Err(_) => {
-            session.detect(Value::new(item));
-            session.feed_value(Value::new(item), sink)
-        }
+        Err(_) => match write_json(item, session, json) {
+            Ok(()) => session.feed_value(json, sink),
+            Err(Unreadable(reason)) => session.feed_malformed(Malformed::WrongShape(reason), sink).map(|()| None),
+        },
     };
     fed.map_err(stream_error)
 }
@@ -261,6 +284,7 @@ fn chunk_of<'py>(
     let py = state.py();
     match piece.chunk {
         ChunkText::Json(text) => *chunk = Some(parse(py, text)?.unbind()),
+        ChunkText::Text(text) => *chunk = Some(PyString::new(py, text).into_any().unbind()),
         ChunkText::Value | ChunkText::Same => {}
         ChunkText::Failure => return chunks::failure(state),
         ChunkText::Closing(choice) => return chunks::closing(state, choice),
@@ -270,7 +294,7 @@ fn chunk_of<'py>(
 }
 
 /// Whether an item can be a chunk. Asking for its bytes instead would raise, which costs more than reading it.
-fn is_chunk(item: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn is_chunk(item: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = item.py();
     Ok(item.is_instance_of::<PyDict>()
         || item.is_instance_of::<PyString>()
@@ -293,23 +317,25 @@ pub(crate) fn read_bytes(item: &Bound<'_, PyAny>, take: impl FnOnce(&[u8])) -> P
     Ok(())
 }
 
-fn read_source(name: &str) -> PyResult<Option<Protocol>> {
+pub(crate) fn read_source(name: &str) -> PyResult<Option<Protocol>> {
     match Protocol::from_name(name) {
         Some(protocol) => Ok(Some(protocol)),
         None if name == "auto" => Ok(None),
         None => Err(PyValueError::new_err(format!(
-            "source must be \"auto\", \"openai_chat\", \"anthropic_messages\" or \"openai_responses\", not {name:?}"
+            "source must be \"auto\", \"openai_chat\", \"anthropic_messages\", \"openai_responses\" or \"text\", not {name:?}"
         ))),
     }
 }
 
-fn read_limits(limits: &Bound<'_, PyAny>) -> PyResult<Limits> {
+pub(crate) fn read_limits(limits: &Bound<'_, PyAny>) -> PyResult<Limits> {
     let limit = |name: &str| limits.getattr(name)?.extract::<usize>();
     Ok(Limits {
         frame_bytes: limit("frame_bytes")?,
         argument_bytes: limit("argument_bytes")?,
         blocks: limit("blocks")?,
         calls: limit("calls")?,
+        held_bytes: limit("held_bytes")?,
         choices: limit("choices")?,
+        tag_bytes: limit("tag_bytes")?,
     })
 }

@@ -1,123 +1,18 @@
-//! Events to Python's `StreamState` and blocks. Text stays in Rust: a block asks its source when somebody looks.
+//! Events to Python's `StreamState`. Its blocks and usage are made when somebody asks for it, and written from then on.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use penstock_core::wire::progress::JsonProgress;
-use penstock_core::{Block, BlockKind, Blocks, Event, Sink, Usage};
-use pyo3::exceptions::PyAttributeError;
+use penstock_core::{BlockKind, Event, Sink, Usage};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use crate::blocks::{self, SharedBlocks};
 use crate::to_python::parse;
-
-/// The blocks of one stream, shared between its processor and the sources of its Python blocks.
-#[derive(Clone, Default)]
-pub(crate) struct SharedBlocks(Arc<Mutex<Blocks>>);
-
-impl SharedBlocks {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Blocks> {
-        // A panic elsewhere leaves text that is whole up to its last delta.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Where a Python block finds its text.
-#[pyclass(frozen, module = "penstock._core")]
-pub(crate) struct BlockSource {
-    blocks: SharedBlocks,
-    block: usize,
-    /// The text that was asked for last, and how long it was in bytes.
-    seen: Mutex<Option<(usize, Py<PyString>)>>,
-    /// How far the arguments were looked at, and how much of JSON they were.
-    progress: Mutex<(usize, JsonProgress)>,
-}
-
-impl BlockSource {
-    fn read<T>(&self, read: impl FnOnce(&Block) -> T) -> PyResult<T> {
-        let blocks = self.blocks.lock();
-        blocks.get(self.block).map(read).ok_or_else(|| PyAttributeError::new_err("the block is gone"))
-    }
-
-    /// The text as one Python string, made anew only if it has grown.
-    fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        self.read(|block| match &*seen {
-            Some((length, text)) if *length == block.text.len() => text.bind(py).clone(),
-            Some(_) | None => {
-                let text = PyString::new(py, &block.text);
-                *seen = Some((block.text.len(), text.clone().unbind()));
-                text
-            }
-        })
-    }
-
-    fn extras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let extras = PyDict::new(py);
-        for (name, json) in self.read(|block| block.notes.clone())? {
-            let value = parse(py, &json)?;
-            match extras.get_item(&name)? {
-                Some(values) => values.cast_into::<PyList>()?.append(value)?,
-                None => extras.set_item(name, PyList::new(py, [value])?)?,
-            }
-        }
-        Ok(extras)
-    }
-
-    fn raw<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for json in self.read(|block| block.raw.clone())? {
-            list.append(parse(py, &json)?)?;
-        }
-        Ok(list)
-    }
-}
-
-#[pymethods]
-impl BlockSource {
-    /// The block's field `name`, as it is now.
-    #[pyo3(signature = (name, /))]
-    fn value<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let string = |text: PyResult<String>| Ok(PyString::new(py, &text?).into_any());
-        match name {
-            "content" | "arguments" => Ok(self.text(py)?.into_any()),
-            "name" => string(self.read(|block| block.name.clone())),
-            "signature" => string(self.read(|block| block.signature.clone())),
-            "data" => string(self.read(|block| block.data.clone())),
-            "extras" => Ok(self.extras(py)?.into_any()),
-            "raw" => Ok(self.raw(py)?.into_any()),
-            _ => Err(PyAttributeError::new_err(format!("a block has no field {name}"))),
-        }
-    }
-
-    /// Whether the text so far is one whole JSON value. Only what came since the last look is looked at.
-    fn is_whole_json(&self) -> PyResult<bool> {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        self.read(|block| {
-            let (seen, json) = &mut *progress;
-            json.push(block.text.get(*seen..).unwrap_or_default());
-            *seen = block.text.len();
-            json.is_whole()
-        })
-    }
-
-    /// What the last chunk added to the block's text or arguments.
-    fn delta(&self) -> String {
-        self.blocks.lock().delta(self.block).to_owned()
-    }
-}
 
 /// The Python classes that the writer makes, looked up once.
 struct Classes {
     state: Py<PyAny>,
     usage: Py<PyAny>,
-    content: Py<PyAny>,
-    thinking: Py<PyAny>,
-    tool_call: Py<PyAny>,
-    refusal: Py<PyAny>,
-    tool_result: Py<PyAny>,
-    unknown: Py<PyAny>,
     events: Py<PyAny>,
 }
 
@@ -125,17 +20,9 @@ static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
 
 fn classes(py: Python<'_>) -> PyResult<&'static Classes> {
     CLASSES.get_or_try_init(py, || {
-        let blocks = py.import("penstock.blocks")?;
-        let class = |name: &str| PyResult::Ok(blocks.getattr(name)?.unbind());
         Ok(Classes {
-            state: class("StreamState")?,
+            state: py.import("penstock.blocks")?.getattr("StreamState")?.unbind(),
             usage: py.import("penstock.usage")?.getattr("Usage")?.unbind(),
-            content: class("ContentStreamBlock")?,
-            thinking: class("ThinkingStreamBlock")?,
-            tool_call: class("ToolCallStreamBlock")?,
-            refusal: class("RefusalStreamBlock")?,
-            tool_result: class("ToolResultStreamBlock")?,
-            unknown: class("UnknownStreamBlock")?,
             events: py.import("penstock.events")?.into_any().unbind(),
         })
     })
@@ -145,11 +32,15 @@ fn classes(py: Python<'_>) -> PyResult<&'static Classes> {
 pub(crate) struct State {
     pub(crate) blocks: SharedBlocks,
     /// Python's `StreamState`.
-    pub(crate) object: Py<PyAny>,
+    object: Py<PyAny>,
     list: Py<PyList>,
-    python_blocks: Vec<Py<PyAny>>,
+    /// What is in the list, once somebody has asked for the state.
+    python_blocks: Option<Vec<Py<PyAny>>>,
     current: Option<usize>,
-    has_completed: bool,
+    /// The block that the last chunk completed.
+    completed: Option<usize>,
+    /// The usage that nobody has looked at yet.
+    usage: Option<(Usage, String)>,
 }
 
 impl State {
@@ -157,7 +48,27 @@ impl State {
         let object = classes(py)?.state.call0(py)?;
         let list = object.getattr(py, "blocks")?.cast_bound::<PyList>(py)?.clone().unbind();
         let blocks = SharedBlocks::default();
-        Ok(Self { blocks, object, list, python_blocks: Vec::new(), current: None, has_completed: false })
+        Ok(Self { blocks, object, list, python_blocks: None, current: None, completed: None, usage: None })
+    }
+
+    /// Python's state, for somebody who looks at it from now on.
+    pub(crate) fn show(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        if self.python_blocks.is_none() {
+            let count = self.blocks.lock().iter().count();
+            let made: Vec<_> =
+                (0..count).map(|block| blocks::make(py, &self.blocks, block)).collect::<PyResult<_>>()?;
+            made.iter().try_for_each(|block| self.list.bind(py).append(block))?;
+            self.python_blocks = Some(made.into_iter().map(Bound::unbind).collect());
+            self.set_block(py, intern!(py, "current_block"), self.current)?;
+            self.set_block(py, intern!(py, "just_completed"), self.completed)?;
+            self.report_usage(py)?;
+        }
+        Ok(self.object.clone_ref(py))
+    }
+
+    /// How often which deviation was seen, as the state has it.
+    pub(crate) fn quirks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        Ok(self.object.bind(py).getattr(intern!(py, "quirks"))?.cast_into()?)
     }
 
     /// The block that the stream is writing is this one now.
@@ -166,18 +77,32 @@ impl State {
             return Ok(());
         }
         self.current = block;
-        let object = block.and_then(|block| self.python_blocks.get(block));
-        self.object.bind(py).setattr(intern!(py, "current_block"), object)
+        self.set_block(py, intern!(py, "current_block"), block)
     }
 
     /// A chunk begins: nothing has been completed by it yet.
     pub(crate) fn begin_chunk(&mut self, py: Python<'_>) -> PyResult<()> {
         self.blocks.lock().begin_chunk();
-        if self.has_completed {
-            self.has_completed = false;
-            self.object.setattr(py, intern!(py, "just_completed"), py.None())?;
+        if self.completed.take().is_some() {
+            self.set_block(py, intern!(py, "just_completed"), None)?;
         }
         Ok(())
+    }
+
+    /// Tells somebody who looks what was said of the usage last.
+    fn report_usage(&mut self, py: Python<'_>) -> PyResult<()> {
+        if self.python_blocks.is_none() {
+            return Ok(());
+        }
+        let Some((counts, json)) = self.usage.take() else { return Ok(()) };
+        let Usage { input, output, cache_read, cache_write, reasoning } = counts;
+        let fields = (input, output, cache_read, cache_write, reasoning, parse(py, &json)?);
+        self.object.bind(py).setattr(intern!(py, "usage"), classes(py)?.usage.bind(py).call1(fields)?)
+    }
+
+    fn set_block(&self, py: Python<'_>, name: &Bound<'_, PyString>, block: Option<usize>) -> PyResult<()> {
+        let Some(blocks) = &self.python_blocks else { return Ok(()) };
+        self.object.bind(py).setattr(name, block.and_then(|block| blocks.get(block)))
     }
 }
 
@@ -186,6 +111,8 @@ pub(crate) struct StateWriter<'a, 'py> {
     py: Python<'py>,
     state: &'a mut State,
     events: Option<&'a Bound<'py, PyList>>,
+    /// Whether chunks stand among the events.
+    pub(crate) lists_chunks: bool,
     /// Whether the next event is the first of a chunk.
     is_at_start: bool,
     /// The first thing that went wrong: a sink cannot say so itself.
@@ -194,7 +121,7 @@ pub(crate) struct StateWriter<'a, 'py> {
 
 impl<'a, 'py> StateWriter<'a, 'py> {
     pub(crate) fn new(py: Python<'py>, state: &'a mut State, events: Option<&'a Bound<'py, PyList>>) -> Self {
-        Self { py, state, events, is_at_start: false, error: None }
+        Self { py, state, events, lists_chunks: false, is_at_start: false, error: None }
     }
 
     /// The next event begins a chunk. What the last one completed stays known until then.
@@ -213,7 +140,7 @@ impl<'a, 'py> StateWriter<'a, 'py> {
     fn write(&mut self, event: &Event<'_>) -> PyResult<()> {
         let py = self.py;
         match *event {
-            Event::BlockStarted { .. } => self.start(event),
+            Event::BlockStarted { block, .. } => self.start(block),
             Event::BlockGrew { .. } | Event::BlockNoted { .. } => Ok(()),
             Event::BlockReopened { block } => self.set_complete(block, false),
             Event::BlockCompleted { block } => self.complete(block),
@@ -226,9 +153,8 @@ impl<'a, 'py> StateWriter<'a, 'py> {
                 self.state.object.bind(py).getattr(intern!(py, "finish_reasons"))?.set_item(choice, reason)
             }
             Event::UsageReported { counts, json } => {
-                let Usage { input, output, cache_read, cache_write, reasoning } = counts;
-                let fields = (input, output, cache_read, cache_write, reasoning, parse(py, json)?);
-                self.set(intern!(py, "usage"), classes(py)?.usage.bind(py).call1(fields)?)
+                self.state.usage = Some((counts, json.to_owned()));
+                self.state.report_usage(py)
             }
             Event::ErrorReported { json } => self.set(intern!(py, "error"), parse(py, json)?),
             Event::QuirkSeen(quirk) => self.count(quirk.name()),
@@ -236,68 +162,43 @@ impl<'a, 'py> StateWriter<'a, 'py> {
         }
     }
 
-    fn start(&mut self, event: &Event<'_>) -> PyResult<()> {
-        let Event::BlockStarted { block, kind, id, name, call_id, choice, call } = *event else { return Ok(()) };
-        let py = self.py;
-        let classes = classes(py)?;
-        let known = PyDict::new(py);
-        known.set_item(intern!(py, "id"), id)?;
-        known.set_item(intern!(py, "choice"), choice)?;
-        let class = match kind {
-            BlockKind::Text => &classes.content,
-            BlockKind::Thinking => &classes.thinking,
-            BlockKind::Refusal => &classes.refusal,
-            BlockKind::FunctionCall | BlockKind::CustomCall | BlockKind::BuiltinCall | BlockKind::ServerCall => {
-                known.set_item(intern!(py, "index"), call)?;
-                known.set_item(intern!(py, "kind"), call_kind(kind))?;
-                &classes.tool_call
-            }
-            BlockKind::ToolResult => {
-                known.set_item(intern!(py, "tool_call_id"), call_id)?;
-                known.set_item(intern!(py, "kind"), name)?;
-                &classes.tool_result
-            }
-            BlockKind::Unknown => {
-                known.set_item(intern!(py, "kind"), name)?;
-                &classes.unknown
-            }
-        };
-        let source = BlockSource {
-            blocks: self.state.blocks.clone(),
-            block,
-            seen: Mutex::new(None),
-            progress: Mutex::default(),
-        };
-        let make = class.bind(py).getattr(intern!(py, "_from_source"))?;
-        let object = make.call((source,), Some(&known))?;
-        self.state.list.bind(py).append(&object)?;
-        self.state.python_blocks.push(object.unbind());
+    fn start(&mut self, block: usize) -> PyResult<()> {
+        let State { blocks, list, python_blocks, .. } = &mut *self.state;
+        let Some(python_blocks) = python_blocks else { return Ok(()) };
+        let object = blocks::make(self.py, blocks, block)?;
+        list.bind(self.py).append(&object)?;
+        python_blocks.push(object.unbind());
         Ok(())
     }
 
     fn set_complete(&self, block: usize, is_complete: bool) -> PyResult<()> {
-        let Some(object) = self.state.python_blocks.get(block) else { return Ok(()) };
-        object.setattr(self.py, intern!(self.py, "is_complete"), is_complete)
+        let made = self.state.python_blocks.as_ref().and_then(|blocks| blocks.get(block));
+        made.map_or(Ok(()), |made| made.setattr(self.py, intern!(self.py, "is_complete"), is_complete))
     }
 
     fn complete(&mut self, block: usize) -> PyResult<()> {
         self.set_complete(block, true)?;
-        self.state.has_completed = true;
-        self.set(intern!(self.py, "just_completed"), self.state.python_blocks.get(block))
+        self.state.completed = Some(block);
+        self.state.set_block(self.py, intern!(self.py, "just_completed"), Some(block))
     }
 
     fn note(&self, name: &str, json: &str) -> PyResult<()> {
         let py = self.py;
         let value = parse(py, json)?;
-        let field = matches!(name, "id" | "model" | "role") && value.is_instance_of::<PyString>();
-        if field {
-            return self.state.object.bind(py).setattr(name, value);
+        let field = match name {
+            "id" => Some(intern!(py, "id")),
+            "model" => Some(intern!(py, "model")),
+            "role" => Some(intern!(py, "role")),
+            _ => None,
+        };
+        if let Some(field) = field.filter(|_| value.is_instance_of::<PyString>()) {
+            return self.set(field, value);
         }
         self.state.object.bind(py).getattr(intern!(py, "extras"))?.set_item(name, value)
     }
 
     fn count(&self, quirk: &str) -> PyResult<()> {
-        let quirks = self.state.object.bind(self.py).getattr(intern!(self.py, "quirks"))?.cast_into::<PyDict>()?;
+        let quirks = self.state.quirks(self.py)?;
         let seen = quirks.get_item(quirk)?.map_or(Ok(0), |seen| seen.extract::<u64>())?;
         quirks.set_item(quirk, seen + 1)
     }
@@ -326,23 +227,8 @@ impl<'a, 'py> StateWriter<'a, 'py> {
     }
 }
 
-/// What users call a kind of tool call.
-fn call_kind(kind: BlockKind) -> &'static str {
-    match kind {
-        BlockKind::CustomCall => "custom",
-        BlockKind::BuiltinCall => "builtin",
-        BlockKind::ServerCall => "server",
-        BlockKind::FunctionCall
-        | BlockKind::Text
-        | BlockKind::Thinking
-        | BlockKind::ToolResult
-        | BlockKind::Refusal
-        | BlockKind::Unknown => "function",
-    }
-}
-
 /// What users call a kind of block.
-fn type_name(kind: BlockKind) -> &'static str {
+pub(crate) fn type_name(kind: BlockKind) -> &'static str {
     match kind {
         BlockKind::Text => "content",
         BlockKind::Thinking => "thinking",
@@ -354,6 +240,15 @@ fn type_name(kind: BlockKind) -> &'static str {
 }
 
 impl Sink for StateWriter<'_, '_> {
+    fn chunk(&mut self, json: &str) {
+        if self.lists_chunks
+            && let Some(events) = self.events
+            && self.error.is_none()
+        {
+            self.error = parse(self.py, json).and_then(|chunk| events.append(chunk)).err();
+        }
+    }
+
     fn event(&mut self, event: Event<'_>) {
         if std::mem::take(&mut self.is_at_start) {
             self.error = self.error.take().or(self.state.begin_chunk(self.py).err());

@@ -72,6 +72,8 @@ pub enum Field {
     MessageContent,
     /// an element of a Responses body's `output`
     ResponseOutput,
+    /// more of what another delta of the same place has said: a field is shown once
+    Continued,
 }
 
 impl Origin {
@@ -80,6 +82,11 @@ impl Origin {
         // A list that is too long for this is over the limits long before.
         let narrow = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
         Self { choice: narrow(choice), field, element: narrow(element) }
+    }
+
+    /// No place: what is said follows from what the chunk says elsewhere.
+    pub(crate) fn of_nothing() -> Self {
+        Self { choice: 0, field: Field::Continued, element: 0 }
     }
 
     /// The whole of an event that says one thing.
@@ -221,6 +228,13 @@ pub struct CallDelta<'a> {
     pub notes: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
+impl CallDelta<'_> {
+    /// Whether it does not say which call it is of, though its sort could.
+    pub(crate) fn is_unnamed(&self) -> bool {
+        self.index.is_none() && self.id.is_none() && self.sort != CallSort::Legacy
+    }
+}
+
 /// The sorts of tool calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallSort {
@@ -245,7 +259,7 @@ fn own(text: Cow<'_, str>) -> Cow<'static, str> {
 }
 
 impl Delta<'_> {
-    fn into_owned(self) -> Delta<'static> {
+    pub(crate) fn into_owned(self) -> Delta<'static> {
         match self {
             Self::Identity { name, value: Identity::Text(text) } => {
                 Delta::Identity { name, value: Identity::Text(own(text)) }

@@ -1,6 +1,7 @@
 //! What happened to the blocks: the vocabulary that the machine speaks and every later stage hears.
 
 use crate::usage::Usage;
+use crate::wire::Protocol;
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,18 @@ impl BlockKind {
 }
 
 impl BlockKind {
+    /// What users call a sort of tool call.
+    pub fn call_name(self) -> &'static str {
+        match self {
+            Self::CustomCall => "custom",
+            Self::BuiltinCall => "builtin",
+            Self::ServerCall => "server",
+            Self::FunctionCall | Self::Text | Self::Thinking | Self::ToolResult | Self::Refusal | Self::Unknown => {
+                "function"
+            }
+        }
+    }
+
     /// Whether blocks of this kind have such a part.
     pub(crate) fn has(self, part: Part) -> bool {
         match part {
@@ -121,9 +134,62 @@ pub enum Quirk {
     RepeatedStart,
     /// A tool call that has the id of another.
     IdReused,
+    /// A tag in text that nothing closed.
+    UnclosedTag,
+    /// A closing tag in text that closes nothing.
+    StrayCloseTag,
+    /// A tag in text that means nothing where it stands, or lacks its name.
+    StrayTag,
+    /// Text inside of a tagged call, but in none of its parameters.
+    StrayText,
+    /// An attribute, or a parameter, that a tagged call has twice.
+    RepeatedAttribute,
+    /// A piece of a tool call that could be of any of several.
+    CallUnclear,
+    /// A tool call whose index is beyond what a stream may have.
+    IndexTooHigh,
+    /// Another role than the answer had before.
+    RoleChanged,
+    /// A byte order mark that is not the first thing of the stream. What reads the line after it, others skip.
+    StrayMark,
 }
 
 impl Quirk {
+    /// Whether what it says can be read in two ways, so that a judge and a client may not see the same. A gate ends such a stream.
+    pub(crate) fn is_ambiguous(self) -> bool {
+        match self {
+            Self::MalformedChunk
+            | Self::NameChanged
+            | Self::LateToolCall
+            | Self::OrphanDelta
+            | Self::DeltaAfterClose
+            | Self::SlotReused
+            | Self::UnclosedBlock
+            | Self::MisplacedDelta
+            | Self::EventTypeMismatch
+            | Self::Contradiction
+            | Self::SlotSkipped
+            | Self::RepeatedStart
+            | Self::IdReused
+            | Self::CallUnclear
+            | Self::IndexTooHigh
+            | Self::RoleChanged
+            | Self::StrayMark => true,
+            Self::UnterminatedEvent
+            | Self::IndexMissing
+            | Self::IdMissing
+            | Self::NameInPieces
+            | Self::ArgumentsAsObject
+            | Self::RepeatedFinish
+            | Self::UnclosedTag
+            | Self::StrayCloseTag
+            | Self::StrayTag
+            | Self::StrayText
+            | Self::RepeatedAttribute
+            | Self::LateText => false,
+        }
+    }
+
     /// The quirk's name, as users see it.
     pub fn name(self) -> &'static str {
         match self {
@@ -147,6 +213,15 @@ impl Quirk {
             Self::SlotSkipped => "slot_skipped",
             Self::RepeatedStart => "repeated_start",
             Self::IdReused => "id_reused",
+            Self::UnclosedTag => "unclosed_tag",
+            Self::StrayCloseTag => "stray_close_tag",
+            Self::StrayTag => "stray_tag",
+            Self::StrayText => "stray_text",
+            Self::RepeatedAttribute => "repeated_attribute",
+            Self::CallUnclear => "call_unclear",
+            Self::IndexTooHigh => "index_too_high",
+            Self::RoleChanged => "role_changed",
+            Self::StrayMark => "stray_mark",
         }
     }
 }
@@ -238,6 +313,17 @@ pub enum Event<'a> {
 
 /// The next stage: hears events as they happen.
 pub trait Sink {
+    /// The format that is read, told once, before the first event that it says.
+    fn source(&mut self, _source: Protocol) {}
+
+    /// A chunk, as JSON, once all that it says was told. Chunks that came as objects are not: whoever fed them has them.
+    fn chunk(&mut self, _json: &str) {}
+
     /// Takes one event.
     fn event(&mut self, event: Event<'_>);
+}
+
+/// Hears nothing.
+impl Sink for () {
+    fn event(&mut self, _: Event<'_>) {}
 }

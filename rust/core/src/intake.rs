@@ -10,6 +10,7 @@ use crate::event::{Event, Quirk, Sink};
 use crate::machine::{BlockMachine, Outcome};
 use crate::session::{ChunkText, Grain, Mode, Piece, Problem};
 use crate::sse::Frame;
+use crate::tags::Stage;
 use crate::wire::{Decoder, Protocol, TERMINATOR};
 
 /// Everything behind the framer, apart from it so that a frame can be lent out of it.
@@ -17,6 +18,8 @@ use crate::wire::{Decoder, Protocol, TERMINATOR};
 pub(crate) struct Intake {
     pub(crate) decoder: Decoder,
     pub(crate) machine: BlockMachine,
+    /// Reads tags in text, if the stream has any.
+    pub(crate) tags: Option<Stage>,
     pub(crate) mode: Mode,
     pub(crate) grain: Grain,
     pub(crate) problems: Vec<Problem>,
@@ -27,6 +30,8 @@ pub(crate) struct Intake {
     pub(crate) dropped: Vec<Origin>,
     /// Memory for the deltas of the next chunk.
     pub(crate) spare: Vec<Located<'static>>,
+    /// Whether the next stage knows which format this is.
+    pub(crate) has_told_source: bool,
 }
 
 /// What a frame held.
@@ -59,7 +64,16 @@ impl Intake {
         Piece { chunk, kept: &self.kept, dropped: &self.dropped, is_partial }
     }
 
+    /// A byte order mark inside a stream says nothing to a lenient reader, and ends a stream that must have one reading.
+    pub(crate) fn check_marks(&self, has_stray_mark: bool, offset: u64) -> Result<(), Error> {
+        if has_stray_mark && self.mode.refuses(Quirk::StrayMark) {
+            return Err(Error { kind: ErrorKind::Quirk(Quirk::StrayMark), offset });
+        }
+        Ok(())
+    }
+
     pub(crate) fn take_frame(&mut self, frame: &Frame<'_>, sink: &mut impl Sink) -> Result<Took, Error> {
+        self.check_marks(frame.has_stray_mark, frame.offset)?;
         match self.decode(frame) {
             Ok(deltas) => self.take_decoded(deltas, frame, sink),
             Err(malformed) => self.skip(malformed, frame.offset, sink).map(|()| Took::Nothing),
@@ -88,7 +102,7 @@ impl Intake {
     }
 
     pub(crate) fn skip(&mut self, malformed: Malformed, offset: u64, sink: &mut impl Sink) -> Result<(), Error> {
-        if self.mode == Mode::Strict {
+        if self.mode.refuses(Quirk::MalformedChunk) {
             return Err(Error { kind: ErrorKind::Malformed(malformed), offset });
         }
         self.problems.push(Problem { malformed, offset });
@@ -97,7 +111,7 @@ impl Intake {
     }
 
     pub(crate) fn count(&self, quirk: Quirk, offset: u64, sink: &mut impl Sink) -> Result<(), Error> {
-        if self.mode == Mode::Strict {
+        if self.mode.refuses(quirk) {
             return Err(Error { kind: ErrorKind::Quirk(quirk), offset });
         }
         sink.event(Event::QuirkSeen(quirk));
@@ -111,6 +125,44 @@ impl Intake {
         offset: u64,
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
+        if let Some(tags) = &mut self.tags {
+            tags.pass(&mut deltas);
+        }
+        self.take_passed(deltas, offset, sink)
+    }
+
+    /// Ends what tags have left open, before the terminator does so; false if there is nothing.
+    pub(crate) fn finish_tags(&mut self, offset: u64, sink: &mut impl Sink) -> Result<bool, Error> {
+        let is_broken_off = self.machine.is_broken_off();
+        self.take_made(
+            offset,
+            sink,
+            |tags, deltas| if is_broken_off { tags.release(deltas) } else { tags.finish(deltas) },
+        )
+    }
+
+    /// Releases what is held because it may have become a tag; false if there is nothing.
+    pub(crate) fn release_tags(&mut self, offset: u64, sink: &mut impl Sink) -> Result<bool, Error> {
+        self.take_made(offset, sink, Stage::release)
+    }
+
+    fn take_made(
+        &mut self,
+        offset: u64,
+        sink: &mut impl Sink,
+        make: impl FnOnce(&mut Stage, &mut Vec<Located<'static>>),
+    ) -> Result<bool, Error> {
+        let Some(tags) = &mut self.tags else { return Ok(false) };
+        let mut deltas = Vec::new();
+        make(tags, &mut deltas);
+        let is_any = !deltas.is_empty();
+        if is_any {
+            self.take_passed(deltas, offset, sink)?;
+        }
+        Ok(is_any)
+    }
+
+    fn take_passed(&mut self, mut deltas: Vec<Located<'_>>, offset: u64, sink: &mut impl Sink) -> Result<(), Error> {
         if self.machine.has_open_slots() {
             self.close_before_end(&mut deltas);
         }
@@ -127,13 +179,15 @@ impl Intake {
     }
 
     /// Closes the numbered blocks that the end finds open, each by a delta of its own, so that a piece completes no more than one.
+    /// The finish of a choice is the end of its own blocks only.
     fn close_before_end(&self, deltas: &mut Vec<Located<'_>>) {
         let is_end = |each: &Located<'_>| matches!(each.delta, Delta::Stop { .. } | Delta::End);
         let has_failed = deltas.iter().any(|each| matches!(each.delta, Delta::Error(_)));
         let Some(at) = deltas.iter().position(is_end).filter(|_| !has_failed) else { return };
-        let Some((choice, origin)) = deltas.get(at).map(|end| (end.choice, end.origin)) else { return };
+        let Some(Located { choice, origin, delta: end }) = deltas.get(at) else { return };
+        let (choice, origin, ended) = (*choice, *origin, (*end != Delta::End).then_some(*choice));
         let closes = |slot: u64| deltas.iter().any(|each| each.delta == Delta::Close { slot });
-        let unclosed: Vec<u64> = self.machine.open_slots().into_iter().filter(|&slot| !closes(slot)).collect();
+        let unclosed: Vec<u64> = self.machine.open_slots(ended).into_iter().filter(|&slot| !closes(slot)).collect();
         let close = |slot: u64| [Delta::Quirk(Quirk::UnclosedBlock), Delta::Close { slot }];
         let closing = unclosed.into_iter().flat_map(close).map(|delta| Located { choice, origin, delta });
         deltas.splice(at..at, closing);
@@ -157,7 +211,13 @@ impl Intake {
     {
         self.kept.clear();
         self.dropped.clear();
-        let mut watch = Watch { sink, has_completed: false, quirk: None };
+        if !self.has_told_source
+            && let Some(source) = self.decoder.protocol()
+        {
+            self.has_told_source = true;
+            sink.source(source);
+        }
+        let mut watch = Watch { sink, has_completed: false, mode: self.mode, quirk: None };
         while let Some(next) = pending.peek() {
             let is_full = self.grain == Grain::Completion && watch.has_completed;
             // A block that would begin behind a completed one belongs to the next piece, with its own completion.
@@ -171,7 +231,7 @@ impl Intake {
                 Outcome::Taken => self.kept.push(origin),
                 Outcome::Dropped => self.dropped.push(origin),
             }
-            if let Some(quirk) = watch.quirk.filter(|_| self.mode == Mode::Strict) {
+            if let Some(quirk) = watch.quirk.take() {
                 return Err(Error { kind: ErrorKind::Quirk(quirk), offset });
             }
         }
@@ -183,15 +243,23 @@ impl Intake {
 struct Watch<'a, S> {
     sink: &'a mut S,
     has_completed: bool,
+    mode: Mode,
+    /// The first deviation that ends the stream.
     quirk: Option<Quirk>,
 }
 
 impl<S: Sink> Sink for Watch<'_, S> {
     fn event(&mut self, event: Event<'_>) {
+        // What is refused must not be heard of by whoever writes it on.
+        if self.quirk.is_some() {
+            return;
+        }
         if let Event::BlockCompleted { .. } = event {
             self.has_completed = true;
         }
-        if let Event::QuirkSeen(quirk) = event {
+        if let Event::QuirkSeen(quirk) = event
+            && self.mode.refuses(quirk)
+        {
             self.quirk.get_or_insert(quirk);
         }
         self.sink.event(event);

@@ -11,12 +11,24 @@ pub struct Limits {
     pub blocks: usize,
     /// The tool calls among them. Recordings reach 11.
     pub calls: usize,
+    /// What waits to be written: calls that are held, blocks behind them. Recordings stay under 64 KiB.
+    pub held_bytes: usize,
     /// Answers side by side. Recordings reach 3; vendors allow more, which nobody streams.
     pub choices: usize,
+    /// What may be held of a text because it may become a tag. The longest marker of a known vocabulary has 73 bytes; names and attributes must fit.
+    pub tag_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { frame_bytes: 8 << 20, argument_bytes: 1 << 20, blocks: 1024, calls: 128, choices: 8 }
+        Self {
+            frame_bytes: 8 << 20,
+            argument_bytes: 1 << 20,
+            blocks: 1024,
+            calls: 128,
+            held_bytes: 8 << 20,
+            choices: 8,
+            tag_bytes: 256,
+        }
     }
 }

@@ -4,8 +4,7 @@
 //! Whoever wants no pieces takes them in a loop.
 
 use std::collections::VecDeque;
-
-use serde::Deserializer;
+use std::sync::Arc;
 
 use crate::delta::Origin;
 use crate::error::{Error, ErrorKind, Malformed};
@@ -14,6 +13,8 @@ use crate::intake::{Intake, Took};
 use crate::limits::Limits;
 use crate::machine::BlockMachine;
 use crate::sse::{Frame, SseFramer};
+use crate::tags::{Grammar, Stage};
+use crate::wire::text::{self, NextText, TextReads};
 use crate::wire::{Decoder, Protocol, TERMINATOR};
 
 /// What to do with a deviation.
@@ -21,8 +22,21 @@ use crate::wire::{Decoder, Protocol, TERMINATOR};
 pub enum Mode {
     /// Put it right if it is a known one, skip the chunk if not, and count it.
     Lenient,
+    /// Put it right if it can only mean one thing, and end the stream if not: what a gate needs.
+    Guarded,
     /// End the stream.
     Strict,
+}
+
+impl Mode {
+    /// Whether a deviation ends the stream.
+    pub(crate) fn refuses(self, quirk: Quirk) -> bool {
+        match self {
+            Self::Lenient => false,
+            Self::Guarded => quirk.is_ambiguous(),
+            Self::Strict => true,
+        }
+    }
 }
 
 /// Whether a chunk may complete several blocks.
@@ -61,6 +75,8 @@ pub struct Piece<'a> {
 pub enum ChunkText<'a> {
     /// A new chunk, as JSON.
     Json(&'a str),
+    /// A new chunk, which is text and nothing more.
+    Text(&'a str),
     /// A new chunk, which the caller has.
     Value,
     /// The chunk of the piece before.
@@ -82,6 +98,12 @@ pub struct Session {
     is_known_to_stream: bool,
     /// An answer that comes whole although a stream was expected.
     body: Option<Vec<u8>>,
+    /// The reads of a stream that is text alone.
+    text: TextReads,
+    /// Whether the terminator has come, and what tags have left open is being ended.
+    is_terminating: bool,
+    /// Whether the rest of the pieces belongs to no chunk.
+    is_made: bool,
     chunks: u64,
     end: End,
 }
@@ -91,6 +113,7 @@ pub struct Session {
 enum End {
     NotYet,
     Tail,
+    Released,
     Over,
 }
 
@@ -100,6 +123,7 @@ impl Session {
         let intake = Intake {
             decoder: Decoder::new(source),
             machine: BlockMachine::new(limits),
+            tags: None,
             mode,
             grain,
             problems: Vec::new(),
@@ -108,6 +132,7 @@ impl Session {
             kept: Vec::new(),
             dropped: Vec::new(),
             spare: Vec::new(),
+            has_told_source: false,
         };
         Self {
             limits,
@@ -116,8 +141,30 @@ impl Session {
             closing: VecDeque::new(),
             is_known_to_stream: false,
             body: None,
+            text: TextReads::default(),
+            is_terminating: false,
+            is_made: false,
             chunks: 0,
             end: End::NotYet,
+        }
+    }
+
+    /// What the stream may cost.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The same, reading the tags of a vocabulary in whatever text there is.
+    #[must_use]
+    pub fn with_tags(mut self, grammar: Arc<Grammar>) -> Self {
+        self.intake.tags = Some(Stage::new(grammar, self.limits.argument_bytes));
+        self
+    }
+
+    /// Counts the calls from tags from this number on, so that the ids that are made for them differ from those of an earlier stream.
+    pub fn count_tag_calls_from(&mut self, first: usize) {
+        if let Some(tags) = &mut self.intake.tags {
+            tags.count_calls_from(first);
         }
     }
 
@@ -131,9 +178,14 @@ impl Session {
         self.intake.decoder.protocol()
     }
 
-    /// Looks at a chunk that is about to be fed, unless the format is known.
-    pub fn detect<D: Deserializer<'static>>(&mut self, chunk: D) {
-        self.intake.decoder.detect(chunk);
+    /// Whether the terminator has come: nothing after it counts.
+    pub fn is_terminated(&self) -> bool {
+        self.intake.machine.is_terminated()
+    }
+
+    /// Whether it is known which response this is, so that a chunk need not say so again.
+    pub fn is_identified(&self) -> bool {
+        self.intake.decoder.is_identified()
     }
 
     /// The block that the stream is writing.
@@ -141,8 +193,15 @@ impl Session {
         self.intake.machine.current_block()
     }
 
-    /// Takes a read of server-sent events. What it says comes from [`Self::next_piece`].
+    fn is_text(&self) -> bool {
+        self.protocol() == Some(Protocol::Text)
+    }
+
+    /// Takes a read of server-sent events, or of text if that is the source. What it says comes from [`Self::next_piece`].
     pub fn feed(&mut self, read: &[u8]) {
+        if self.is_text() {
+            return self.text.feed(read);
+        }
         if self.intake.machine.is_terminated() {
             return;
         }
@@ -161,7 +220,7 @@ impl Session {
         }
     }
 
-    /// Takes one chunk as JSON, and the first piece of it.
+    /// Takes one chunk as JSON, or a piece of text if that is the source, and the first piece of it.
     pub fn feed_json<'a>(&'a mut self, text: &'a str, sink: &mut impl Sink) -> Result<Option<Piece<'a>>, Error> {
         if self.intake.machine.is_terminated() {
             return Ok(None);
@@ -171,9 +230,13 @@ impl Session {
         if let Err(malformed) = self.intake.decoder.decode_json(text, &mut deltas) {
             return self.intake.skip(malformed, offset, sink).map(|()| None);
         }
+        if self.is_text() {
+            self.intake.take(deltas, offset, sink)?;
+            return Ok(Some(self.intake.piece(ChunkText::Text(text))));
+        }
         if text.as_bytes() == TERMINATOR {
             if self.intake.is_chat() {
-                self.terminate(sink);
+                return self.begin_termination(offset, sink);
             }
             return self.next_piece(sink);
         }
@@ -181,22 +244,17 @@ impl Session {
         Ok(Some(self.intake.piece(ChunkText::Json(text))))
     }
 
-    /// Takes one chunk from anything that serde can read, and the first piece of it.
-    pub fn feed_value<D>(&mut self, value: D, sink: &mut impl Sink) -> Result<Option<Piece<'_>>, Error>
-    where
-        D: Deserializer<'static>,
-    {
+    /// Takes one chunk that the caller has as an object, written as JSON, and the first piece of it.
+    pub fn feed_value(&mut self, json: &str, sink: &mut impl Sink) -> Result<Option<Piece<'_>>, Error> {
         if self.intake.machine.is_terminated() {
             return Ok(None);
         }
         let offset = self.count_chunk();
         let mut deltas = self.intake.spare();
-        match self.intake.decoder.decode_value(value, &mut deltas) {
-            Ok(()) => self.intake.take(deltas, offset, sink)?,
-            Err(error) => {
-                return self.intake.skip(Malformed::WrongShape(error.to_string()), offset, sink).map(|()| None);
-            }
+        if let Err(malformed) = self.intake.decoder.decode_object(json, &mut deltas) {
+            return self.intake.skip(malformed, offset, sink).map(|()| None);
         }
+        self.intake.take(deltas, offset, sink)?;
         Ok(Some(self.intake.piece(ChunkText::Value)))
     }
 
@@ -216,6 +274,11 @@ impl Session {
         }
     }
 
+    /// A line that some readers take and others skip ends a stream that must have one reading.
+    fn check_marks(&self) -> Result<(), Error> {
+        self.intake.check_marks(self.framer.has_stray_mark(), self.framer.offset())
+    }
+
     fn count_chunk(&mut self) -> u64 {
         self.chunks += 1;
         self.chunks - 1
@@ -225,24 +288,57 @@ impl Session {
     pub fn next_piece(&mut self, sink: &mut impl Sink) -> Result<Option<Piece<'_>>, Error> {
         if self.intake.has_rest() {
             self.intake.take_rest(sink)?;
-            return Ok(Some(self.intake.piece(ChunkText::Same)));
+            let chunk = if self.is_made { ChunkText::Closing(0) } else { ChunkText::Same };
+            return Ok(Some(self.intake.piece(chunk)));
+        }
+        if self.is_text() {
+            return self.next_text(sink);
         }
         self.check_body()?;
         loop {
+            if std::mem::take(&mut self.is_terminating) {
+                self.terminate(sink);
+            }
             if let Some(choice) = self.closing.pop_front() {
                 return Ok(Some(self.close(choice, sink)));
             }
             if self.intake.machine.is_terminated() {
                 return Ok(None);
             }
-            let Some(frame) = self.framer.next_frame()? else { return Ok(None) };
+            let Some(frame) = self.framer.next_frame()? else { return self.check_marks().map(|()| None) };
             match self.intake.take_frame(&frame, sink)? {
                 Took::Nothing => {}
                 Took::Chunk => return Ok(Some(self.framed_piece())),
                 Took::Failure => return Ok(Some(self.intake.piece(ChunkText::Failure))),
-                Took::Terminator => self.terminate(sink),
+                Took::Terminator => return self.begin_termination(self.chunks, sink),
             }
         }
+    }
+
+    fn next_text(&mut self, sink: &mut impl Sink) -> Result<Option<Piece<'_>>, Error> {
+        loop {
+            match self.text.next_text() {
+                NextText::None => return Ok(None),
+                NextText::Invalid(offset) => self.intake.skip(Malformed::InvalidUtf8, offset, sink)?,
+                NextText::Text => break,
+            }
+        }
+        let offset = self.count_chunk();
+        let mut deltas = self.intake.spare();
+        text::decode(self.text.text(), &mut deltas);
+        self.intake.take(deltas, offset, sink)?;
+        Ok(Some(self.intake.piece(ChunkText::Text(self.text.text()))))
+    }
+
+    /// The end of text, which is its finish.
+    fn take_end_of_text(&mut self, sink: &mut impl Sink) -> Result<Took, Error> {
+        if let Some(offset) = self.text.finish() {
+            self.intake.skip(Malformed::InvalidUtf8, offset, sink)?;
+        }
+        let mut deltas = self.intake.spare();
+        text::decode_end(&mut deltas);
+        self.intake.take(deltas, self.chunks, sink)?;
+        Ok(Took::Chunk)
     }
 
     /// The input is over: the pieces that are left, then none.
@@ -253,13 +349,27 @@ impl Session {
                 Took::Nothing => {}
                 Took::Chunk => return Ok(Some(self.framed_piece())),
                 Took::Failure => return Ok(Some(self.intake.piece(ChunkText::Failure))),
-                Took::Terminator => self.terminate(sink),
+                Took::Terminator => {
+                    self.is_terminating = true;
+                    if self.intake.finish_tags(self.chunks, sink)? {
+                        return Ok(Some(self.made_piece()));
+                    }
+                }
             }
+        }
+        if !self.intake.has_rest() && std::mem::take(&mut self.is_terminating) {
+            self.terminate(sink);
         }
         if self.intake.has_rest() || !self.closing.is_empty() {
             return self.next_piece(sink);
         }
         if self.end == End::Tail {
+            self.end = End::Released;
+            if self.intake.release_tags(self.chunks, sink)? {
+                return Ok(Some(self.made_piece()));
+            }
+        }
+        if self.end == End::Released {
             self.end = End::Over;
             self.intake.machine.finish(sink);
         }
@@ -271,10 +381,14 @@ impl Session {
         if self.intake.machine.is_terminated() {
             return Ok(Took::Nothing);
         }
+        if self.is_text() {
+            return self.take_end_of_text(sink);
+        }
         if self.body.is_some() {
             return self.take_body(sink);
         }
         let Some(frame) = self.framer.finish() else { return Ok(Took::Nothing) };
+        self.intake.check_marks(frame.has_stray_mark, frame.offset)?;
         let Ok(deltas) = self.intake.decode(&frame) else { return Ok(Took::Nothing) };
         self.intake.count(Quirk::UnterminatedEvent, frame.offset, sink)?;
         self.intake.take_decoded(deltas, &frame, sink)
@@ -283,15 +397,33 @@ impl Session {
     /// Takes an answer that came whole although a stream was expected.
     fn take_body(&mut self, sink: &mut impl Sink) -> Result<Took, Error> {
         let body = self.body.as_deref().unwrap_or_default();
-        let frame = Frame { event: b"", data: body, last_id: b"", error: None, offset: 0 };
+        let frame = Frame { event: b"", data: body, last_id: b"", error: None, has_stray_mark: false, offset: 0 };
         // A body that was cut is not a chunk that cannot be read.
         let Ok(deltas) = self.intake.decode(&frame) else { return Ok(Took::Nothing) };
         self.intake.take_decoded(deltas, &frame, sink)
     }
 
     fn framed_piece(&self) -> Piece<'_> {
+        if self.is_text() {
+            return self.intake.piece(ChunkText::Text(""));
+        }
         let data = self.body.as_deref().unwrap_or_else(|| self.framer.data());
         self.intake.piece(ChunkText::Json(str::from_utf8(data).unwrap_or_default()))
+    }
+
+    /// The terminator has come. What tags have left open ends before it.
+    fn begin_termination(&mut self, offset: u64, sink: &mut impl Sink) -> Result<Option<Piece<'_>>, Error> {
+        self.is_terminating = true;
+        if self.intake.finish_tags(offset, sink)? {
+            return Ok(Some(self.made_piece()));
+        }
+        self.next_piece(sink)
+    }
+
+    /// A piece of what no chunk has said. None comes behind it but what is made in the same way.
+    fn made_piece(&mut self) -> Piece<'_> {
+        self.is_made = true;
+        self.intake.piece(ChunkText::Closing(0))
     }
 
     fn terminate(&mut self, sink: &mut impl Sink) {

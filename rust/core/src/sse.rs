@@ -23,6 +23,8 @@ pub struct Frame<'a> {
     pub last_id: &'a [u8],
     /// The value of a field named `error`. The standard knows none, but providers write one and end.
     pub error: Option<&'a [u8]>,
+    /// Whether a line before it, or of it, began with a byte order mark that is not the stream's first.
+    pub has_stray_mark: bool,
     /// The offset of its first byte in the stream.
     pub offset: u64,
 }
@@ -43,6 +45,8 @@ pub struct SseFramer {
     /// A CR ended the last line, so an LF that comes next belongs to it.
     skip_lf: bool,
     at_stream_start: bool,
+    /// Whether a line began with a byte order mark. The standard makes it part of the field's name, which nobody knows.
+    has_stray_mark: bool,
     fields: Fields,
     last_id: Vec<u8>,
     retry: Option<u64>,
@@ -109,6 +113,7 @@ impl SseFramer {
             searched: 0,
             skip_lf: false,
             at_stream_start: true,
+            has_stray_mark: false,
             fields: Fields::default(),
             last_id: Vec::new(),
             retry: None,
@@ -118,6 +123,16 @@ impl SseFramer {
     /// The reconnection time in milliseconds that the stream asked for last.
     pub fn retry(&self) -> Option<u64> {
         self.retry
+    }
+
+    /// Where in the stream the event under construction begins.
+    pub fn offset(&self) -> u64 {
+        self.base + self.event_start as u64
+    }
+
+    /// Whether a line that is not the first began with a byte order mark.
+    pub fn has_stray_mark(&self) -> bool {
+        self.has_stray_mark
     }
 
     /// Takes a read. Its frames come from [`Self::next_frame`].
@@ -223,6 +238,7 @@ impl SseFramer {
 
     fn take_field(&mut self, line: Range<usize>) {
         let text = slice(&self.buffer, &line);
+        self.has_stray_mark |= text.starts_with(BOM);
         let colon = memchr::memchr(b':', text);
         let name = text.get(..colon.unwrap_or(text.len())).unwrap_or_default();
         let value_start = colon.map_or(line.end, |at| {
@@ -275,6 +291,7 @@ impl SseFramer {
             data: self.data(),
             last_id: &self.last_id,
             error: self.fields.error.as_ref().map(|value| slice(&self.buffer, value)),
+            has_stray_mark: self.has_stray_mark,
             offset,
         }
     }

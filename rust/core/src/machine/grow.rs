@@ -103,6 +103,9 @@ impl BlockMachine {
         let position = match choice.target(delta) {
             Target::Known(position) => {
                 let block = choice.calls.get(position).map_or(0, |call| call.block);
+                if delta.is_unnamed() && choice.calls.len() > 1 {
+                    sink.event(Event::QuirkSeen(Quirk::CallUnclear));
+                }
                 self.enter(at, block, sink);
                 self.name_call(at, position, delta, sink);
                 position
@@ -136,6 +139,7 @@ impl BlockMachine {
         };
         self.check_room(kind)?;
         let ordinal = self.choices.get(at).map_or(0, |choice| choice.call_count);
+        self.check_call(at, delta, sink);
         let id = self.call_id(ordinal, delta, sink);
         let name = delta.name.as_deref().unwrap_or_default();
         let block = self.start(at, &Head { kind, id: &id, name, call_id: "" }, sink)?;
@@ -151,6 +155,17 @@ impl BlockMachine {
         let Some(choice) = self.choices.get_mut(at) else { return Ok(0) };
         choice.calls.push(call);
         Ok(choice.calls.len() - 1)
+    }
+
+    /// What makes it unclear which call is meant: an id that another of the choice has, an index that no list has.
+    fn check_call(&self, at: usize, delta: &CallDelta<'_>, sink: &mut impl Sink) {
+        let Some(choice) = self.choices.get(at) else { return };
+        if delta.id.is_some() && choice.calls.iter().any(|call| call.wire_id.as_deref() == delta.id.as_deref()) {
+            sink.event(Event::QuirkSeen(Quirk::IdReused));
+        }
+        if delta.index.is_some_and(|index| index >= self.limits.calls as u64) {
+            sink.event(Event::QuirkSeen(Quirk::IndexTooHigh));
+        }
     }
 
     /// The wire's id, or one that is made.

@@ -6,7 +6,7 @@
 //! completes again. (4) After the finish of its choice nothing starts or grows. (5) This folder knows no provider, and keeps no text but
 //! ids and names: what grows is handed on.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::delta::Delta;
 use crate::error::ErrorKind;
@@ -46,10 +46,12 @@ pub struct BlockMachine {
     names: Vec<(String, usize)>,
     /// Which fields of the response have their value for good.
     identified: Vec<&'static str>,
+    /// The role that the answer is given in.
+    role: Option<String>,
     /// The response's other fields and their last values.
     noted: Noted,
-    /// The blocks that the wire numbers itself, by its number.
-    slots: HashMap<u64, Slot>,
+    /// The blocks that the wire numbers itself, by its number. There are few, and each delta asks for one.
+    slots: BTreeMap<u64, Slot>,
     open_slot_count: usize,
     is_terminated: bool,
     has_failed: bool,
@@ -59,6 +61,7 @@ pub struct BlockMachine {
 #[derive(Debug)]
 struct Slot {
     block: usize,
+    choice: u32,
     kind: BlockKind,
     is_open: bool,
     argument_bytes: usize,
@@ -77,8 +80,9 @@ impl BlockMachine {
             ids: Vec::new(),
             names: Vec::new(),
             identified: Vec::new(),
+            role: None,
             noted: Noted::new(),
-            slots: HashMap::new(),
+            slots: BTreeMap::new(),
             open_slot_count: 0,
             is_terminated: false,
             has_failed: false,
@@ -131,7 +135,7 @@ impl BlockMachine {
                 Target::Known(at) => choice.calls.get(at).is_some_and(|call| call.block != current),
                 Target::New => true,
             },
-            Delta::Stop { .. } => true,
+            Delta::Stop { .. } | Delta::Open { .. } => true,
             // The end completes every open block, in any choice: the session hands out one chunk for each.
             Delta::End
             | Delta::Close { .. }
@@ -140,7 +144,6 @@ impl BlockMachine {
             | Delta::Identity { .. }
             | Delta::ResponseNote { .. }
             | Delta::Note { .. }
-            | Delta::Open { .. }
             | Delta::Grow { .. }
             | Delta::NoteOn { .. }
             | Delta::Quirk(_)

@@ -5,10 +5,13 @@ use std::borrow::Cow;
 use super::BlockMachine;
 use super::choice::Noted;
 use crate::delta::Identity;
-use crate::event::{Event, Sink};
+use crate::event::{Event, Quirk, Sink};
 
 impl BlockMachine {
     pub(super) fn identify(&mut self, name: &'static str, value: &Identity<'_>, sink: &mut impl Sink) {
+        if name == "role" {
+            self.check_role(value, sink);
+        }
         if self.identified.contains(&name) {
             return;
         }
@@ -18,6 +21,16 @@ impl BlockMachine {
         };
         self.identified.push(name);
         sink.event(Event::ResponseNoted { name, json: &json });
+    }
+
+    /// An answer has one role: what is said in another is not the model's.
+    fn check_role(&mut self, value: &Identity<'_>, sink: &mut impl Sink) {
+        let (Identity::Text(role) | Identity::Json(role)) = value;
+        match &self.role {
+            Some(known) if known == role => {}
+            Some(_) => sink.event(Event::QuirkSeen(Quirk::RoleChanged)),
+            None => self.role = Some(role.clone().into_owned()),
+        }
     }
 
     pub(super) fn note_response(&mut self, name: &str, json: &str, sink: &mut impl Sink) {

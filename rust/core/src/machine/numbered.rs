@@ -18,12 +18,17 @@ impl BlockMachine {
             return Ok(refuse(Quirk::SlotReused, sink));
         }
         self.check_room(head.kind)?;
+        // A stream may number some of its blocks only: what is open without a number ends here, as it would before any other.
+        if let Some(current) = self.choices.get_mut(at).and_then(|choice| choice.current.take()) {
+            self.complete(current, sink);
+        }
         let id = self.slot_id(at, head, sink);
         let call_id = head.id.as_deref().filter(|_| head.kind == BlockKind::ToolResult).unwrap_or_default();
         let block = self.blocks.len();
         self.announce(at, &Head { kind: head.kind, id: &id, name: &head.name, call_id }, sink);
         self.open_slot_count += 1;
-        self.slots.insert(number, Slot { block, kind: head.kind, is_open: true, argument_bytes: 0 });
+        let choice = self.choices.get(at).map_or(0, |choice| choice.number);
+        self.slots.insert(number, Slot { block, choice, kind: head.kind, is_open: true, argument_bytes: 0 });
         Ok(Outcome::Taken)
     }
 
@@ -97,9 +102,10 @@ impl BlockMachine {
         self.open_slot_count > 0
     }
 
-    /// The wire's numbers of the open blocks, in the order in which they began.
-    pub fn open_slots(&self) -> Vec<u64> {
-        let mut open: Vec<_> = self.slots.iter().filter(|(_, slot)| slot.is_open).collect();
+    /// The wire's numbers of the open blocks of a choice, or of all, in the order in which they began.
+    pub fn open_slots(&self, choice: Option<u32>) -> Vec<u64> {
+        let is_meant = |slot: &Slot| slot.is_open && choice.is_none_or(|choice| choice == slot.choice);
+        let mut open: Vec<_> = self.slots.iter().filter(|(_, slot)| is_meant(slot)).collect();
         open.sort_by_key(|(_, slot)| slot.block);
         open.into_iter().map(|(&number, _)| number).collect()
     }

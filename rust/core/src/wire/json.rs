@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use memchr::{memchr, memchr2, memchr2_iter};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, Visitor};
 use serde_json::value::RawValue;
 
 /// A string, borrowed from the chunk unless it has escapes.
@@ -45,60 +46,12 @@ pub struct Raw<'a>(pub Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !deserializer.is_human_readable() {
-            return deserializer.deserialize_any(RawVisitor);
-        }
         let text = <&RawValue>::deserialize(deserializer)?.get();
         if is_sound(text.as_bytes()) {
             Ok(Self(Cow::Borrowed(text)))
         } else {
             Err(de::Error::custom("a value is nested too deep or has half a surrogate pair"))
         }
-    }
-}
-
-/// Writes JSON for values that do not come as text, and so have none to borrow.
-struct RawVisitor;
-
-impl<'de> Visitor<'de> for RawVisitor {
-    type Value = Raw<'static>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Raw(Cow::Borrowed("null")))
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Raw(Cow::Borrowed(if value { "true" } else { "false" })))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Raw(Cow::Owned(value.to_string())))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Raw(Cow::Owned(value.to_string())))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Raw(Cow::Owned(serde_json::Value::from(value).to_string())))
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
-        serde_json::to_string(value).map(|json| Raw(Cow::Owned(json))).map_err(E::custom)
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, seq: S) -> Result<Self::Value, S::Error> {
-        let value = serde_json::Value::deserialize(de::value::SeqAccessDeserializer::new(seq))?;
-        Ok(Raw(Cow::Owned(value.to_string())))
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
-        let value = serde_json::Value::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        Ok(Raw(Cow::Owned(value.to_string())))
     }
 }
 
@@ -113,29 +66,54 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     }
 }
 
+/// A value that says nothing; its text, if it is a string.
+pub(crate) struct Noise<'a>(pub(crate) Option<&'a str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Noise<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(Self(json.strip_prefix('"').and_then(|json| json.strip_suffix('"'))))
+    }
+}
+
 /// How deep a value that is kept raw may be nested: nobody sends more than ten levels, and whoever reads it later may recurse.
 pub const RAW_DEPTH: usize = 64;
 
 /// Whether JSON that was skipped over, not read, can be read by anybody later: not too deep, and no half of a surrogate pair in it.
 fn is_sound(json: &[u8]) -> bool {
-    let (mut depth, mut in_string, mut at) = (0_usize, false, 0);
+    // Nearly all values are short of brackets and have no escapes, which is told many bytes at a time.
+    let brackets = memchr2_iter(b'{', b'[', json).take(RAW_DEPTH + 1).count();
+    if brackets <= RAW_DEPTH && memchr(b'\\', json).is_none() {
+        return true;
+    }
+    let (mut depth, mut at) = (0_usize, 0);
     while let Some(&byte) = json.get(at) {
-        match (in_string, byte) {
-            (true, b'\\') => match escape_length(json.get(at..).unwrap_or_default()) {
-                Some(length) => at += length - 1,
+        at += 1;
+        match byte {
+            b'"' => match behind_string(json, at) {
+                Some(behind) => at = behind,
                 None => return false,
             },
-            (_, b'"') => in_string = !in_string,
-            (false, b'{' | b'[') => depth += 1,
-            (false, b'}' | b']') => depth -= 1,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
             _ => {}
         }
         if depth > RAW_DEPTH {
             return false;
         }
-        at += 1;
     }
     true
+}
+
+/// Where the string ends that begins at `at`; none if an escape in it is half of a surrogate pair.
+fn behind_string(json: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr2(b'"', b'\\', json.get(at..)?)?;
+        match json.get(at) {
+            Some(b'\\') => at += escape_length(json.get(at..)?)?,
+            Some(_) | None => return Some(at + 1),
+        }
+    }
 }
 
 /// The length of the escape, of both halves if it is a surrogate pair; none if it is one half alone.
@@ -165,6 +143,8 @@ macro_rules! wire_object {
         pub(crate) struct $name<'a> {
             $(pub(crate) $field: Option<$type>,)*
             pub(crate) extras: $crate::wire::json::Extras<'a>,
+            /// The last string under a name that is ignored.
+            pub(crate) noise: Option<&'a str>,
         }
 
         const _: () = {
@@ -228,6 +208,7 @@ macro_rules! wire_object {
                 fn visit_map<M: serde::de::MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
                     $(let mut $field: Option<Option<$type>> = None;)*
                     let mut extras = Vec::new();
+                    let mut noise = None;
                     while let Some(key) = map.next_key::<Key<'a>>()? {
                         match key {
                             $(Key::$field => {
@@ -237,7 +218,7 @@ macro_rules! wire_object {
                                 $field = Some(map.next_value()?);
                             })*
                             Key::ignored => {
-                                map.next_value::<serde::de::IgnoredAny>()?;
+                                noise = map.next_value::<$crate::wire::json::Noise<'a>>()?.0;
                             }
                             Key::unnamed(name) => {
                                 if let Some(value) = map.next_value::<Option<$crate::wire::json::Raw<'a>>>()? {
@@ -246,7 +227,7 @@ macro_rules! wire_object {
                             }
                         }
                     }
-                    Ok($name { $($field: $field.flatten(),)* extras })
+                    Ok($name { $($field: $field.flatten(),)* extras, noise })
                 }
             }
         };

@@ -1,16 +1,20 @@
 //! The wire formats, a folder each, and which of them a stream speaks.
 
-use serde::{Deserialize, Deserializer};
-
 use crate::delta::Located;
 use crate::error::Malformed;
 use crate::sse::Frame;
 
 pub mod anthropic_messages;
+pub(crate) mod encode;
+pub(crate) mod ids;
 pub mod json;
 pub mod openai_chat;
 pub mod openai_responses;
+pub(crate) mod output;
 pub mod progress;
+pub(crate) mod strict;
+mod template;
+pub(crate) mod text;
 
 use json::{Str, wire_object};
 
@@ -29,6 +33,8 @@ pub enum Protocol {
     AnthropicMessages,
     /// `OpenAI`'s Responses.
     OpenaiResponses,
+    /// No wire format: text alone. It is never found, only named.
+    Text,
 }
 
 impl Protocol {
@@ -38,14 +44,43 @@ impl Protocol {
             Self::OpenaiChat => "openai_chat",
             Self::AnthropicMessages => "anthropic_messages",
             Self::OpenaiResponses => "openai_responses",
+            Self::Text => "text",
         }
     }
 
     /// The format of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::OpenaiChat, Self::AnthropicMessages, Self::OpenaiResponses]
+        [Self::OpenaiChat, Self::AnthropicMessages, Self::OpenaiResponses, Self::Text]
             .into_iter()
             .find(|known| known.name() == name)
+    }
+}
+
+/// A format that answers can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Chat completions.
+    OpenaiChat,
+    /// Anthropic's Messages.
+    AnthropicMessages,
+    /// `OpenAI`'s Responses.
+    OpenaiResponses,
+}
+
+impl Target {
+    /// The format, as one that is read.
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Self::OpenaiChat => Protocol::OpenaiChat,
+            Self::AnthropicMessages => Protocol::AnthropicMessages,
+            Self::OpenaiResponses => Protocol::OpenaiResponses,
+        }
+    }
+
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::OpenaiChat, Self::AnthropicMessages, Self::OpenaiResponses];
+        all.into_iter().find(|known| known.protocol().name() == name)
     }
 }
 
@@ -109,10 +144,19 @@ impl Decoder {
         self.protocol
     }
 
+    /// Whether it is known which response this is, so that a chunk need not say so again.
+    pub fn is_identified(&self) -> bool {
+        match self.protocol {
+            Some(Protocol::OpenaiChat) => self.chat.is_identified(),
+            // Here each event says something of its own.
+            Some(Protocol::AnthropicMessages | Protocol::OpenaiResponses | Protocol::Text) | None => false,
+        }
+    }
+
     /// Looks at a chunk, unless the format is known.
-    pub fn detect<'a, D: Deserializer<'a>>(&mut self, chunk: D) {
+    fn detect(&mut self, chunk: &str) {
         if self.protocol.is_none() {
-            self.protocol = Probe::deserialize(chunk).ok().and_then(|probe| probe.protocol());
+            self.protocol = serde_json::from_str::<Probe<'_>>(chunk).ok().and_then(|probe| probe.protocol());
         }
     }
 
@@ -121,31 +165,40 @@ impl Decoder {
         if self.protocol.is_none()
             && let Ok(text) = str::from_utf8(frame.data)
         {
-            self.detect(&mut serde_json::Deserializer::from_str(text));
+            self.detect(text);
         }
         match self.protocol.unwrap_or(Protocol::OpenaiChat) {
             Protocol::OpenaiChat => self.chat.decode_frame(frame, out),
             Protocol::AnthropicMessages => self.messages.decode_frame(frame, out),
             Protocol::OpenaiResponses => self.responses.decode_frame(frame, out),
+            Protocol::Text => {
+                text::decode(str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?, out);
+                Ok(())
+            }
         }
     }
 
-    /// Reads a chunk from JSON text.
+    /// Reads a chunk from JSON text, or text that is nothing more.
     pub fn decode_json<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        self.detect(&mut serde_json::Deserializer::from_str(text));
+        self.detect(text);
         match self.protocol.unwrap_or(Protocol::OpenaiChat) {
             Protocol::OpenaiChat => self.chat.decode_json(text, out),
             Protocol::AnthropicMessages => self.messages.decode_json(text, out),
             Protocol::OpenaiResponses => self.responses.decode_json(text, out),
+            Protocol::Text => {
+                text::decode(text, out);
+                Ok(())
+            }
         }
     }
 
-    /// Reads a chunk from anything that serde can read, such as a Python object.
-    pub fn decode_value<'a, D: Deserializer<'a>>(&mut self, value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
-        match self.protocol.unwrap_or(Protocol::OpenaiChat) {
-            Protocol::OpenaiChat => self.chat.decode_value(value, out),
-            Protocol::AnthropicMessages => self.messages.decode_value(value, out),
-            Protocol::OpenaiResponses => self.responses.decode_value(value, out),
+    /// Reads a chunk that the caller has as an object, written as JSON.
+    pub fn decode_object<'a>(&mut self, json: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+        match self.protocol {
+            Some(Protocol::Text) => Err(Malformed::WrongShape("an object, expected text".to_owned())),
+            Some(Protocol::OpenaiChat | Protocol::AnthropicMessages | Protocol::OpenaiResponses) | None => {
+                self.decode_json(json, out)
+            }
         }
     }
 }

@@ -104,6 +104,26 @@ impl JsonProgress {
         }
     }
 
+    /// Takes the next byte of the text.
+    pub(crate) fn push_byte(&mut self, byte: u8) {
+        self.state = self.step(byte);
+    }
+
+    /// Whether no continuation can make this JSON.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
+    /// Whether a whole value may get longer: a number at the end of the text.
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.open.is_empty() && matches!(self.state, State::Number(_))
+    }
+
+    /// Whether the next character is inside a string.
+    pub(crate) fn is_in_string(&self) -> bool {
+        matches!(self.state, State::String { .. } | State::Escape { .. } | State::Hex { .. })
+    }
+
     /// Whether the text so far is one whole JSON value.
     pub fn is_whole(&self) -> bool {
         self.open.is_empty()

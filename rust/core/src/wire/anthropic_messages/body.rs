@@ -88,7 +88,7 @@ pub(super) fn content<'a>(content: Vec<RawObject<'a>>, field: Field, out: &mut D
 /// Says a block as far as it stands there.
 pub(super) fn block<'a>(slot: u64, json: &'a str, out: &mut Output<'_, 'a>) -> Result<Started, Malformed> {
     let mut block: Block<'a> = serde_json::from_str(json)?;
-    let kind = block.kind.take().map_or(Cow::Borrowed("unknown"), |kind| kind.0);
+    let kind = block.kind.take().ok_or_else(|| Malformed::WrongShape("missing type".to_owned()))?.0;
     let started = match kind.as_ref() {
         "text" => text(slot, &mut block, out)?,
         "thinking" => thinking(slot, &mut block, out)?,
@@ -185,9 +185,5 @@ fn text_of(content: &str) -> Option<String> {
         return Some(text.into_owned());
     }
     let parts: Vec<TextPart<'_>> = serde_json::from_str(content).ok()?;
-    let text = |part: TextPart<'_>| {
-        let is_text = part.kind.is_some_and(|kind| kind.0 == "text");
-        part.text.filter(|_| is_text).map(|text| text.0.into_owned())
-    };
-    parts.into_iter().map(text).collect()
+    parts.into_iter().map(|part| part.kind.and(part.text).map(|text| text.0.into_owned())).collect()
 }

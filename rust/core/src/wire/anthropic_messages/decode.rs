@@ -5,10 +5,7 @@
 //! block or to the response, an event to the response.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use std::collections::{BTreeMap, HashSet};
 
 use super::body::{self, Started};
 use super::deltas;
@@ -19,18 +16,21 @@ use crate::error::Malformed;
 use crate::event::{Part, Quirk};
 use crate::sse::Frame;
 use crate::wire::json::{Extras, Raw, RawObject, Str};
+use crate::wire::template::Templates;
 use crate::wire::{Decoded, TERMINATOR};
 
 /// Reads the events of one stream.
 #[derive(Debug, Default)]
 pub struct Decoder {
     /// The blocks that have started, by their number.
-    blocks: HashMap<u64, Started>,
+    blocks: BTreeMap<u64, Started>,
     /// The ids of the calls.
     ids: HashSet<String>,
     usage: Cumulative,
     has_started: bool,
     is_finished: bool,
+    /// The last deltas of the block that grows.
+    templates: Templates,
 }
 
 /// Where deltas go, and what says them.
@@ -91,6 +91,11 @@ impl Decoder {
         if text.as_bytes() == TERMINATOR {
             return Ok(());
         }
+        // Under another name it would be counted as a mismatch.
+        let is_delta = name.is_empty() || name == b"content_block_delta";
+        if is_delta && self.templates.decode(text, out) {
+            return Ok(());
+        }
         let mut event: Event<'a> = match serde_json::from_str(text) {
             Err(_) if name == b"error" => {
                 Output::of_event(out).push(Delta::Error(json_or_words(text)));
@@ -98,6 +103,7 @@ impl Decoder {
             }
             read => read?,
         };
+        let (is_typed, start) = (event.kind.is_some(), out.len());
         match &event.kind {
             Some(kind) if !name.is_empty() && kind.0.as_bytes() != name => {
                 Output::of_event(out).push(Delta::Quirk(Quirk::EventTypeMismatch));
@@ -105,18 +111,21 @@ impl Decoder {
             Some(_) => {}
             None => event.kind = str::from_utf8(name).ok().map(|name| Str(Cow::Borrowed(name))),
         }
-        self.event(event, Some(text), out)
+        self.event(event, Some(text), out)?;
+        match out.get(start..) {
+            // It needs its own type to mean the same under no name.
+            Some(deltas @ [Located { delta: Delta::Grow { .. }, .. }]) if is_delta && is_typed => {
+                self.templates.remember(text, deltas, &[]);
+            }
+            // Any other event may change what a delta means.
+            Some(_) | None => self.templates.forget(),
+        }
+        Ok(())
     }
 
     /// Reads an event, or a whole body, from JSON text.
     pub fn decode_json<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         self.decode_named(b"", text, out)
-    }
-
-    /// Reads an event, or a whole body, from anything that serde can read, such as a Python object.
-    pub fn decode_value<'a, D: Deserializer<'a>>(&mut self, value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
-        let event = Event::deserialize(value)?;
-        self.event(event, None, out).map_err(|malformed| D::Error::custom(malformed.detail()))
     }
 
     fn event<'a>(&mut self, event: Event<'a>, source: Option<&'a str>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
@@ -188,6 +197,10 @@ impl Decoder {
         if std::mem::replace(&mut self.has_started, true) {
             Output::of_event(out).push(Delta::Refused(Quirk::RepeatedStart));
             return Ok(());
+        }
+        if !self.blocks.is_empty() {
+            // What came before the start may have been said of another message.
+            Output::of_event(out).push(Delta::Quirk(Quirk::MisplacedDelta));
         }
         body::read(json, out, |json, out| self.started_message(json, out))?;
         Output::of_event(out).response_notes(event.extras);

@@ -3,7 +3,9 @@
 mod body;
 mod decode;
 mod deltas;
+mod encode;
 mod schema;
 mod usage;
 
 pub use decode::Decoder;
+pub use encode::Encoder;

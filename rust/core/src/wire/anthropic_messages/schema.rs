@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use serde::de::{Deserialize, Deserializer, Error as _};
+
 use crate::error::Malformed;
 use crate::wire::json::{Raw, RawObject, Str, wire_object};
 
@@ -55,10 +57,21 @@ wire_object! {
 }
 
 wire_object! {
-    /// A part of a tool's result, if that is text.
+    /// A part of a tool's result that is text. Another one cannot be read as this.
     TextPart {
-        "type" => kind: Str<'a>,
+        "type" => kind: TextKind,
         "text" => text: Str<'a>,
+    }
+}
+
+/// The type of a text part. Any other is an error at once: what follows it may be long.
+#[derive(Debug)]
+pub(super) struct TextKind;
+
+impl<'de> Deserialize<'de> for TextKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Str(kind) = Str::deserialize(deserializer)?;
+        if kind == "text" { Ok(Self) } else { Err(D::Error::custom("expected the type text")) }
     }
 }
 

@@ -14,8 +14,13 @@ impl Cumulative {
     pub(super) fn add(&mut self, json: &str) -> (Usage, String) {
         let new: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
         self.0.extend(new.into_iter().filter(|(_, value)| !value.is_null()));
-        let all = Value::Object(self.0.clone());
-        (counts(&all), all.to_string())
+        let all = Value::Object(std::mem::take(&mut self.0));
+        // What was read as JSON can be written as JSON.
+        let (counts, json) = (counts(&all), serde_json::to_string(&all).unwrap_or_default());
+        if let Value::Object(all) = all {
+            self.0 = all;
+        }
+        (counts, json)
     }
 }
 

@@ -5,20 +5,21 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer};
-
 use super::body;
 use super::reasoning::{self, Said, Sort};
 use super::schema::{
     Arguments, Choice, Chunk, Content, ContentPart, Delta as ChoiceDelta, Failure, Function, Groq, ToolCall, given,
 };
-use super::template::Template;
 use super::usage;
 use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
 use crate::error::Malformed;
 use crate::sse::Frame;
 use crate::wire::json::{Extras, Raw};
+use crate::wire::template::Templates;
 use crate::wire::{Decoded, TERMINATOR};
+
+#[cfg(test)]
+mod tests;
 
 /// Reads the chunks of one stream, and remembers what each of them repeats.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ pub struct Decoder {
     has_created: bool,
     /// The other fields of the last chunk's envelope. Chunks mostly repeat them, in the same order.
     notes: Vec<(String, String)>,
-    template: Template,
+    templates: Templates,
 }
 
 impl Decoder {
@@ -49,29 +50,35 @@ impl Decoder {
             Deltas::new(out).envelope(Delta::End);
             return Ok(());
         }
-        if self.template.decode(text, out) {
+        if self.templates.decode(text, out) {
             return Ok(());
         }
         let start = out.len();
-        self.chunk(serde_json::from_str(text)?, out)?;
-        self.template.remember(text, out.get(start..).unwrap_or_default());
-        Ok(())
+        let read = self.chunk(serde_json::from_str(text)?, out);
+        match &read {
+            Ok(unheard) => self.templates.remember(text, out.get(start..).unwrap_or_default(), unheard),
+            Err(_) => self.templates.forget(),
+        }
+        read.map(drop).map_err(Malformed::from)
     }
 
-    /// Reads a chunk from anything that serde can read, such as a Python object.
-    pub fn decode_value<'a, D: Deserializer<'a>>(&mut self, value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
-        self.chunk(Chunk::deserialize(value)?, out).map_err(serde::de::Error::custom)
-    }
-
-    fn chunk<'a>(&mut self, mut chunk: Chunk<'a>, out: &mut Decoded<'a>) -> Result<(), serde_json::Error> {
+    /// Gives back the strings of the chunk that change nothing.
+    fn chunk<'a>(&mut self, mut chunk: Chunk<'a>, out: &mut Decoded<'a>) -> Result<Vec<&'a str>, serde_json::Error> {
         let mut deltas = Deltas::new(out);
+        deltas.unheard.extend(chunk.noise);
         self.identify(&mut chunk, &mut deltas);
         for (at, (name, json)) in std::mem::take(&mut chunk.extras).into_iter().enumerate() {
             if self.is_new(at, &name, &json) {
                 deltas.envelope(Delta::ResponseNote { name, json });
             }
         }
-        deltas.chunk(chunk)
+        deltas.chunk(chunk)?;
+        Ok(deltas.unheard)
+    }
+
+    /// Whether each field that says which response this is has said so.
+    pub fn is_identified(&self) -> bool {
+        self.has_id && self.has_model && self.has_created
     }
 
     /// The fields that say which response this is, until each has said so once.
@@ -135,11 +142,13 @@ struct Deltas<'out, 'a> {
     out: &'out mut Decoded<'a>,
     choice: u32,
     position: usize,
+    /// Strings that change nothing: what repeats, and noise.
+    unheard: Vec<&'a str>,
 }
 
 impl<'out, 'a> Deltas<'out, 'a> {
     fn new(out: &'out mut Decoded<'a>) -> Self {
-        Self { out, choice: 0, position: 0 }
+        Self { out, choice: 0, position: 0, unheard: Vec::new() }
     }
 
     fn located(&self, field: Field, element: usize, delta: Delta<'a>) -> Located<'a> {
@@ -209,7 +218,8 @@ impl<'out, 'a> Deltas<'out, 'a> {
             Cow::Borrowed(json) => self.delta(body::delta_of(json)?),
             Cow::Owned(json) => {
                 let mut deltas = Vec::new();
-                let mut inner = Deltas { out: &mut deltas, choice: self.choice, position: self.position };
+                let mut inner =
+                    Deltas { out: &mut deltas, choice: self.choice, position: self.position, unheard: Vec::new() };
                 inner.delta(body::delta_of(&json)?);
                 self.out.extend(deltas.into_iter().map(|each| -> Located<'a> { each.into_owned() }));
             }
@@ -272,7 +282,12 @@ impl<'out, 'a> Deltas<'out, 'a> {
                 Sort::Text => Delta::Thinking(text),
                 Sort::Signature => Delta::Signature(text),
                 Sort::Data => Delta::ThinkingData(text),
-                Sort::Repeated => Delta::Repeated,
+                Sort::Repeated => {
+                    if let Cow::Borrowed(text) = text {
+                        self.unheard.push(text);
+                    }
+                    Delta::Repeated
+                }
             };
             self.push(field, element, delta);
         }
@@ -364,12 +379,15 @@ fn function_of(function: Function<'_>, sort: CallSort) -> CallDelta<'_> {
     CallDelta { index: None, id: None, name, arguments, sort, arguments_were_json, notes: function.extras }
 }
 
-/// The word of the one vocabulary for a provider's own; none if there is none.
+/// The word of the one vocabulary for a provider's own, in whatever case; none if there is none. What ended an answer with an error has none.
 fn finish_reason(word: &str) -> Option<&'static str> {
-    match word {
-        "eos" | "end_turn" => Some("stop"),
-        "max_tokens" => Some("length"),
-        "function_call" | "tool_use" => Some("tool_calls"),
-        _ => None,
-    }
+    Some(match word.to_ascii_lowercase().as_str() {
+        "stop" | "eos" | "eos_token" | "end_turn" | "stop_sequence" | "complete" => "stop",
+        "length" | "max_tokens" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => "length",
+        "tool_calls" | "tool_call" | "tool_use" | "function_call" => "tool_calls",
+        "content_filter" | "content_filtered" | "guardrail_intervened" | "refusal" | "safety" | "sensitive" => {
+            "content_filter"
+        }
+        _ => return None,
+    })
 }

@@ -2,9 +2,10 @@
 
 mod body;
 mod decode;
+mod encode;
 mod reasoning;
 mod schema;
-mod template;
 mod usage;
 
 pub use decode::Decoder;
+pub use encode::Encoder;

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use super::schema::{Delta, ReasoningDetail, ThinkingBlock, given};
 use crate::delta::Field;
-use crate::wire::json::Str;
 
 /// What is said of reasoning, apart from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,53 +29,39 @@ pub(crate) struct Said<'a> {
 
 /// What the fields say together; and the details of types that mean nothing here, by position, as JSON.
 pub(crate) fn merged<'a>(delta: &mut Delta<'a>) -> (Vec<Said<'a>>, Vec<(usize, String)>) {
-    let (details, strange) = said_by_details(delta.reasoning_details.take().unwrap_or_default());
-    let sources = [
-        said_by_blocks(delta.thinking_blocks.take().unwrap_or_default()),
-        details,
-        said_plainly(Field::ReasoningContent, delta.reasoning_content.take()),
-        said_plainly(Field::Reasoning, delta.reasoning.take()),
-    ];
-    let owner = |sort: Sort| sources.iter().position(|said| said.iter().any(|each| each.sort == sort));
-    let (of_text, of_signature, of_data) = (owner(Sort::Text), owner(Sort::Signature), owner(Sort::Data));
-    let is_owner = |at: usize, sort: Sort| match sort {
-        Sort::Text => of_text == Some(at),
-        Sort::Signature => of_signature == Some(at),
-        Sort::Data => of_data == Some(at),
-        Sort::Repeated => false,
-    };
-    let mut ordered: Vec<_> = sources.into_iter().enumerate().collect();
-    ordered.sort_by_key(|(at, _)| of_text != Some(*at));
-    let all = ordered.into_iter().flat_map(|(at, said)| said.into_iter().map(move |each| (at, each)));
-    let (mut kept, repeated): (Vec<_>, Vec<_>) = all.partition(|(at, each)| is_owner(*at, each.sort));
-    kept.extend(repeated.into_iter().map(|(at, each)| (at, Said { sort: Sort::Repeated, ..each })));
-    (kept.into_iter().map(|(_, each)| each).collect(), strange)
+    let mut all = Vec::with_capacity(4);
+    say_blocks(delta.thinking_blocks.take().unwrap_or_default(), &mut all);
+    let strange = say_details(delta.reasoning_details.take().unwrap_or_default(), &mut all);
+    say(Field::ReasoningContent, 0, [given(delta.reasoning_content.take()), None, None], &mut all);
+    say(Field::Reasoning, 0, [given(delta.reasoning.take()), None, None], &mut all);
+    let owner = |sort: Sort| all.iter().find(|each| each.sort == sort).map(|each| each.field);
+    let owners = [Sort::Text, Sort::Signature, Sort::Data].map(|sort| (sort, owner(sort)));
+    let [(_, of_text), ..] = owners;
+    for each in &mut all {
+        if !owners.contains(&(each.sort, Some(each.field))) {
+            each.sort = Sort::Repeated;
+        }
+    }
+    all.sort_by_key(|each| (each.sort == Sort::Repeated, of_text != Some(each.field)));
+    (all, strange)
 }
 
-fn said<'a>(
-    field: Field,
-    element: usize,
-    text: Option<Cow<'a, str>>,
-    signature: Option<Str<'a>>,
-    data: Option<Str<'a>>,
-) -> impl Iterator<Item = Said<'a>> {
-    let all = [(Sort::Text, text), (Sort::Signature, given(signature)), (Sort::Data, given(data))];
-    all.into_iter().filter_map(move |(sort, text)| Some(Said { field, element, sort, text: text? }))
+/// What one place says: text, signature and data, as far as they are given.
+fn say<'a>(field: Field, element: usize, texts: [Option<Cow<'a, str>>; 3], all: &mut Vec<Said<'a>>) {
+    let sorts = [Sort::Text, Sort::Signature, Sort::Data];
+    let given = sorts.into_iter().zip(texts).filter_map(|(sort, text)| Some((sort, text?)));
+    all.extend(given.map(|(sort, text)| Said { field, element, sort, text }));
 }
 
-fn said_plainly(field: Field, text: Option<Str<'_>>) -> Vec<Said<'_>> {
-    said(field, 0, given(text), None, None).collect()
+fn say_blocks<'a>(blocks: Vec<ThinkingBlock<'a>>, all: &mut Vec<Said<'a>>) {
+    for (element, block) in blocks.into_iter().enumerate() {
+        let texts = [given(block.thinking), given(block.signature), given(block.data)];
+        say(Field::ThinkingBlock, element, texts, all);
+    }
 }
 
-fn said_by_blocks<'a>(blocks: Vec<ThinkingBlock<'a>>) -> Vec<Said<'a>> {
-    let of_block = |(element, block): (usize, ThinkingBlock<'a>)| {
-        said(Field::ThinkingBlock, element, given(block.thinking), block.signature, block.data)
-    };
-    blocks.into_iter().enumerate().flat_map(of_block).collect()
-}
-
-fn said_by_details(details: Vec<ReasoningDetail<'_>>) -> (Vec<Said<'_>>, Vec<(usize, String)>) {
-    let (mut known, mut strange) = (Vec::new(), Vec::new());
+fn say_details<'a>(details: Vec<ReasoningDetail<'a>>, all: &mut Vec<Said<'a>>) -> Vec<(usize, String)> {
+    let mut strange = Vec::new();
     for (element, detail) in details.into_iter().enumerate() {
         let text = match detail.kind.as_ref().map_or("", |kind| kind.0.as_ref()) {
             "reasoning.text" => given(detail.text),
@@ -87,9 +72,9 @@ fn said_by_details(details: Vec<ReasoningDetail<'_>>) -> (Vec<Said<'_>>, Vec<(us
                 continue;
             }
         };
-        known.extend(said(Field::ReasoningDetail, element, text, detail.signature, detail.data));
+        say(Field::ReasoningDetail, element, [text, given(detail.signature), given(detail.data)], all);
     }
-    (known, strange)
+    strange
 }
 
 impl ReasoningDetail<'_> {

@@ -45,6 +45,13 @@ struct Arguments<'a> {
     is_json: bool,
 }
 
+/// Whether an item says under two names what is to be done: which of them a client acts on is not known.
+fn is_two_faced(item: &Item<'_>) -> bool {
+    let words = [&item.arguments, &item.input, &item.code].into_iter().filter(|words| words.is_some()).count();
+    let values = [item.action, item.actions, item.operation, item.queries].into_iter().flatten().count();
+    words + values > 1
+}
+
 /// The arguments of an item, under whatever name its type has for them.
 fn arguments_of<'a>(item: &mut Item<'a>) -> Option<Arguments<'a>> {
     let words = item.arguments.take().or(item.input.take()).or(item.code.take());
@@ -98,6 +105,7 @@ impl OutputItem {
     fn settle_call<'a>(&mut self, whole: WholeItem<'a>, out: &mut Out<'_, 'a>) {
         let WholeItem { mut item, json, .. } = whole;
         let is_called_so = self.is_called_so(&item);
+        let is_two_faced = is_two_faced(&item);
         let name = text_of(item.name.as_ref());
         let operation = item.action.or(item.operation);
         let is_done_so = operation.is_none_or(|operation| self.does(operation));
@@ -119,7 +127,7 @@ impl OutputItem {
             None => {}
         }
         let is_announced_so = announced.is_empty() || announced == block.text;
-        if !(is_called_so && is_done_so && is_announced_so) {
+        if !(is_called_so && is_done_so && is_announced_so) || is_two_faced {
             out.quirk(Quirk::Contradiction);
         }
         if is_raw {

@@ -4,20 +4,16 @@
 
 use std::borrow::Cow;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
-
 use super::body::{self, Ending};
 use super::calls::{Came, WholeItem};
 use super::items::{Items, NOWHERE, Out, Place};
 use super::kinds::{EventKind, Family, event_kind};
 use super::parts::{TextPlace, WholePart};
-use super::schema::{Event, Words, text_of};
-use crate::delta::{Delta, Located};
+use super::schema::{Event, Response, Words, text_of};
+use crate::delta::Delta;
 use crate::error::Malformed;
 use crate::event::{Part, Quirk};
 use crate::sse::Frame;
-use crate::wire::json::Raw;
 use crate::wire::{Decoded, TERMINATOR};
 
 /// Reads the events of one stream.
@@ -44,16 +40,6 @@ impl Decoder {
         self.decode(text, "", out)
     }
 
-    /// Reads an event, or a whole body, from anything that serde can read, such as a Python object.
-    pub fn decode_value<'a, D: Deserializer<'a>>(&mut self, value: D, out: &mut Decoded<'a>) -> Result<(), D::Error> {
-        // Items are kept as they came, so their text is needed in any case.
-        let Raw(text) = Raw::deserialize(value)?;
-        let mut deltas = Vec::new();
-        self.decode(&text, "", &mut deltas).map_err(|malformed| D::Error::custom(malformed.detail()))?;
-        out.extend(deltas.into_iter().map(|located| -> Located<'a> { located.into_owned() }));
-        Ok(())
-    }
-
     fn decode<'a>(&mut self, text: &'a str, name: &str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         if text.as_bytes() == TERMINATOR {
             return Ok(());
@@ -77,7 +63,14 @@ impl Decoder {
         let is_response = event.object.as_ref().is_some_and(|object| object.0 == "response");
         match event.error {
             Some(error) if !is_response => body::fail(Cow::Borrowed(error.0), out),
-            Some(_) | None => body::body(&mut self.items, serde_json::from_str(text)?, out)?,
+            Some(_) | None => {
+                let response: Response<'a> = serde_json::from_str(text)?;
+                // Anything is an object; only a response is a finished one.
+                if !is_response && response.output.is_none() {
+                    return Err(Malformed::WrongShape("missing output".to_owned()));
+                }
+                body::body(&mut self.items, response, out)?;
+            }
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 mod body;
 mod calls;
 mod decode;
+mod encode;
+mod item;
 mod items;
 mod kinds;
 mod parts;
@@ -10,3 +12,4 @@ mod schema;
 mod usage;
 
 pub use decode::Decoder;
+pub use encode::Encoder;

@@ -5,12 +5,15 @@
 
 use std::borrow::Cow;
 
-use super::items::{Items, Out, OutputItem, Place};
+use super::items::{ItemBlock, Items, Out, OutputItem, Place};
 use super::kinds::{Family, part_kind};
 use super::schema::{Item, Part, Source, Words, text_of};
 use crate::delta::{BlockHead, Delta};
 use crate::event::{BlockKind, Part as BlockPart, Quirk};
 use crate::wire::json::Str;
+
+/// The wire's name for reasoning that is no summary. Its blocks have it, so that it can be told from a summary.
+const RAW_REASONING: &str = "reasoning_text";
 
 /// A part, and its JSON.
 pub(crate) struct WholePart<'a> {
@@ -40,7 +43,8 @@ impl<'a> WholePart<'a> {
 
     fn head(&self) -> BlockHead<'a> {
         let kind = self.kind();
-        let name = if kind == BlockKind::Unknown { Cow::Owned(self.name().to_owned()) } else { Cow::Borrowed("") };
+        let is_named = kind == BlockKind::Unknown || self.name() == RAW_REASONING;
+        let name = if is_named { Cow::Owned(self.name().to_owned()) } else { Cow::Borrowed("") };
         BlockHead { kind, id: None, name }
     }
 }
@@ -51,6 +55,13 @@ pub(crate) struct TextPlace {
     pub(crate) index: u32,
     pub(crate) place: Place,
     pub(crate) kind: BlockKind,
+}
+
+impl TextPlace {
+    fn head<'a>(self) -> BlockHead<'a> {
+        let is_raw = self.kind == BlockKind::Thinking && self.place.family == Family::Content;
+        BlockHead { kind: self.kind, id: None, name: Cow::Borrowed(if is_raw { RAW_REASONING } else { "" }) }
+    }
 }
 
 impl Items {
@@ -80,6 +91,15 @@ impl Items {
         item.settle_part(slots, place, whole, out);
     }
 
+    /// The block that a text belongs to, which may not have been announced.
+    fn text_block(&mut self, at: TextPlace, out: &mut Out<'_, '_>) -> Option<&mut ItemBlock> {
+        let (item, slots) = self.holder(at.index, at.place.family, at.kind)?;
+        if item.block(at.place).is_none() {
+            item.open(slots, at.place, at.head(), out);
+        }
+        item.block(at.place)
+    }
+
     pub(crate) fn text_delta<'a>(
         &mut self,
         at: TextPlace,
@@ -87,11 +107,7 @@ impl Items {
         logprobs: Vec<Source<'a>>,
         out: &mut Out<'_, 'a>,
     ) {
-        let Some((item, slots)) = self.holder(at.index, at.place.family, at.kind) else { return };
-        if item.block(at.place).is_none() {
-            item.open(slots, at.place, BlockHead { kind: at.kind, id: None, name: Cow::Borrowed("") }, out);
-        }
-        let Some(block) = item.block(at.place) else { return };
+        let Some(block) = self.text_block(at, out) else { return };
         if block.kind != at.kind {
             // To a slot that is not there, so that it is left out.
             out.quirk(Quirk::MisplacedDelta);
@@ -111,11 +127,7 @@ impl Items {
         logprobs: Vec<Source<'a>>,
         out: &mut Out<'_, 'a>,
     ) {
-        let Some((item, slots)) = self.holder(at.index, at.place.family, at.kind) else { return };
-        if item.block(at.place).is_none() {
-            item.open(slots, at.place, BlockHead { kind: at.kind, id: None, name: Cow::Borrowed("") }, out);
-        }
-        let Some(block) = item.block(at.place) else { return };
+        let Some(block) = self.text_block(at, out) else { return };
         if block.kind != at.kind {
             return out.quirk(Quirk::MisplacedDelta);
         }
@@ -140,7 +152,7 @@ impl Items {
     }
 }
 
-impl super::items::ItemBlock {
+impl ItemBlock {
     /// Notes what only the end of the text has.
     fn note_logprobs<'a>(&mut self, logprobs: Vec<Source<'a>>, out: &mut Out<'_, 'a>) {
         if self.logprobs > 0 {
@@ -149,6 +161,14 @@ impl super::items::ItemBlock {
         self.logprobs = logprobs.len();
         for Source(json) in logprobs {
             self.note("logprobs", json, out);
+        }
+    }
+
+    /// Takes the signature over reasoning, which only the end of its part has.
+    fn sign<'a>(&self, signature: Option<Words<'a>>, out: &mut Out<'_, 'a>) {
+        let signature = signature.filter(|_| self.is_open && self.kind == BlockKind::Thinking);
+        if let Some(Words::Text(text)) = signature {
+            out.push(Delta::Grow { slot: self.slot, part: BlockPart::Signature, text });
         }
     }
 
@@ -188,6 +208,7 @@ impl OutputItem {
                 block.settle(part.text.map_or_else(Cow::default, Words::into_text), out);
                 block.note_annotations(part.annotations.unwrap_or_default(), out);
                 block.note_logprobs(part.logprobs.unwrap_or_default(), out);
+                block.sign(part.signature, out);
             }
         }
         block.close(out);

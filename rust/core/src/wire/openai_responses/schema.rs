@@ -89,6 +89,7 @@ wire_object! {
         "refusal" => refusal: Words<'a>,
         "annotations" => annotations: Vec<Source<'a>>,
         "logprobs" => logprobs: Vec<Source<'a>>,
+        "signature" => signature: Words<'a>,
     }
 }
 

@@ -1,0 +1,372 @@
+//! Goes through a text, and says what its markers make of it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::call::{Call, Inside};
+use super::grammar::{Found, Grammar, Lookup, Scope};
+use super::json_call;
+use super::lexeme::{Captures, Matched};
+use super::op::{Op, Opened};
+use super::transitions::open_result;
+use super::value::Trimmer;
+use super::vocabulary::{Body, Kept, Role};
+use crate::event::{Part, Quirk};
+
+/// Where in the structure the text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Text,
+    Fence,
+    Thinking(usize),
+    Section(usize),
+    /// In a call, between its parameters.
+    Call(usize),
+    /// In a call whose arguments are JSON.
+    Arguments(usize),
+    /// In a call that is a JSON object, in a section.
+    Object(usize),
+    Value(usize),
+    Results(usize),
+    Result(usize),
+}
+
+/// Reads one text.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own, and any combination can be")]
+pub(super) struct Scanner {
+    pub(super) grammar: Arc<Grammar>,
+    pub(super) longest_value: usize,
+    /// The elements that are open, outermost first.
+    pub(super) stack: Vec<usize>,
+    /// What may still become a marker.
+    held: String,
+    /// How much of what is held came with the prompt.
+    prompted: usize,
+    /// Whether a section has had text of its own.
+    pub(super) has_section_text: bool,
+    pub(super) call: Option<Call>,
+    /// Whether the thinking that is open has a call in it.
+    pub(super) has_tag: bool,
+    pub(super) trimmer: Trimmer,
+    /// Whether results have begun one that no marker announced.
+    pub(super) has_loose_result: bool,
+    pub(super) is_in_fence: bool,
+    pub(super) is_at_line_start: bool,
+    pub(super) is_stopped: bool,
+}
+
+impl Scanner {
+    pub(super) fn new(grammar: Arc<Grammar>, longest_value: usize) -> Self {
+        Self {
+            grammar,
+            longest_value,
+            stack: Vec::new(),
+            held: String::new(),
+            prompted: 0,
+            has_section_text: false,
+            call: None,
+            has_tag: false,
+            trimmer: Trimmer::default(),
+            has_loose_result: false,
+            is_in_fence: false,
+            is_at_line_start: true,
+            is_stopped: false,
+        }
+    }
+
+    pub(super) fn state(&self) -> State {
+        let Some(&top) = self.stack.last() else {
+            return if self.is_in_fence { State::Fence } else { State::Text };
+        };
+        match self.grammar.role(top) {
+            Some(Role::Thinking) => State::Thinking(top),
+            Some(Role::Section) if self.call.is_some() => State::Object(top),
+            Some(Role::Section) => State::Section(top),
+            Some(Role::Call) => match self.call.as_ref().map(|call| &call.inside) {
+                Some(Inside::Arguments(_)) => State::Arguments(top),
+                Some(Inside::Parameters(_) | Inside::Object(_)) | None => State::Call(top),
+            },
+            Some(Role::Parameter) => State::Value(top),
+            Some(Role::Results) => State::Results(top),
+            Some(Role::Result | Role::Failure) => State::Result(top),
+            Some(Role::Ignored) | None => State::Text,
+        }
+    }
+
+    fn scope(&self) -> Scope {
+        match self.state() {
+            State::Section(_) if !self.has_section_text => Scope::Section,
+            State::Value(_) => Scope::Value,
+            State::Results(_) | State::Result(_) => Scope::Results,
+            State::Text
+            | State::Fence
+            | State::Thinking(_)
+            | State::Section(_)
+            | State::Call(_)
+            | State::Arguments(_)
+            | State::Object(_) => Scope::Text,
+        }
+    }
+
+    /// Takes what the prompt ended in. What it leaves open goes on.
+    pub(super) fn begin(&mut self, prefill: &str) -> Vec<Op<'static>> {
+        let mut ops = Vec::new();
+        self.scan(prefill, false, &mut ops);
+        self.prompted = self.held.len();
+        let is_open = !self.stack.is_empty();
+        let opening = ops.iter().rposition(|op| matches!(op, Op::Open(_))).filter(|_| is_open);
+        let Some(opening) = opening.filter(|&at| !ops.iter().skip(at).any(|op| *op == Op::Close)) else {
+            return Vec::new();
+        };
+        let is_thinking = ops.get(opening) == Some(&Op::Open(Opened::Thinking));
+        let length = if is_thinking { 1 } else { ops.len() };
+        ops.into_iter().skip(opening).take(length).map(Op::into_owned).collect()
+    }
+
+    /// Whether a piece of text holds nothing that could be a marker, and is text.
+    pub(super) fn is_plain(&self, text: &str) -> bool {
+        self.held.is_empty()
+            && self.stack.is_empty()
+            && !self.is_stopped
+            // Where lines begin matters only to fences.
+            && self.grammar.vocabulary.fences == Kept::AsItIs
+            && self.grammar.next_start(Scope::Text, text.as_bytes(), 0).is_none()
+    }
+
+    /// Takes the next piece of the text.
+    pub(super) fn feed<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) {
+        if self.held.is_empty() {
+            return self.scan(text, false, ops);
+        }
+        let mut joined = std::mem::take(&mut self.held);
+        joined.push_str(text);
+        let mut own = Vec::new();
+        self.scan(&joined, false, &mut own);
+        ops.extend(own.into_iter().map(Op::into_owned));
+    }
+
+    /// Nothing more comes: what was held is no marker.
+    pub(super) fn release(&mut self, ops: &mut Vec<Op<'_>>) {
+        let held = std::mem::take(&mut self.held);
+        let mut own = Vec::new();
+        self.scan(&held, true, &mut own);
+        ops.extend(own.into_iter().map(Op::into_owned));
+    }
+
+    fn scan<'t>(&mut self, text: &'t str, is_last: bool, ops: &mut Vec<Op<'t>>) {
+        // What stands before `start` is done with, what stands before `at` begins no marker.
+        let (mut start, mut at) = (0, 0);
+        while start < text.len() && !self.is_stopped {
+            let next = self.grammar.next_start(self.scope(), text.as_bytes(), at);
+            let place = next.unwrap_or(text.len());
+            let Some(rest) = text.get(place..) else {
+                at = place + 1;
+                continue;
+            };
+            if self.scope() == Scope::Section && self.says_something(text.get(start..place).unwrap_or_default()) {
+                // Text makes an end of looking for what only stands first in a section.
+                start += self.content(text.get(start..place).unwrap_or_default(), ops);
+                at = start;
+                continue;
+            }
+            let look = if next.is_some() { self.look(rest, is_last) } else { Lookup::Partial };
+            let width = rest.chars().next().map_or(1, char::len_utf8);
+            if let Lookup::No = look {
+                at = place + width;
+                if !matches!(self.state(), State::Section(_)) {
+                    continue;
+                }
+            }
+            let end = if let Lookup::No = look { at } else { place };
+            start += self.content(text.get(start..end).unwrap_or_default(), ops);
+            if start < end {
+                // What ends by itself has ended: from here on other markers count.
+                at = start;
+                continue;
+            }
+            match look {
+                Lookup::No => {}
+                Lookup::Partial => {
+                    rest.clone_into(&mut self.held);
+                    return;
+                }
+                Lookup::Found(found) => {
+                    let length = found.length;
+                    if self.token(&found, rest, ops) {
+                        start = place + length;
+                        at = start;
+                        self.prompted = self.prompted.saturating_sub(length);
+                    } else {
+                        at = place + width;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The marker at the beginning of a text that counts here.
+    fn look<'t>(&self, text: &'t str, is_last: bool) -> Lookup<'t> {
+        let window = text.get(..window_end(text, self.grammar.tag_bytes)).unwrap_or(text);
+        let is_last = is_last || window.len() < text.len();
+        let own = self.stack.last().and_then(|&top| self.grammar.close_of(top));
+        // What closes the element may stand inside of what looks like another marker.
+        let closing = own.map_or(Matched::No, |own| self.grammar.lookup_one(own, window, is_last));
+        match (own, closing) {
+            (Some(lexeme), Matched::Full(length)) => {
+                Lookup::Found(Found { lexeme, length, captures: Captures::default() })
+            }
+            (_, Matched::Partial) => Lookup::Partial,
+            (Some(_) | None, Matched::Full(_) | Matched::No) => self.grammar.lookup(self.scope(), window, is_last),
+        }
+    }
+
+    /// Takes text that is no marker; says how much of it belongs where the text is.
+    fn content<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) -> usize {
+        if text.is_empty() {
+            return 0;
+        }
+        match self.state() {
+            State::Text | State::Fence => {
+                self.is_at_line_start = text.ends_with('\n');
+                let said = self.unprompted(text);
+                if !said.is_empty() {
+                    ops.push(Op::Text(Cow::Borrowed(said)));
+                }
+            }
+            State::Thinking(_) => {
+                let said = self.unprompted(text);
+                if !said.is_empty() {
+                    ops.push(Op::Grow(Part::Text, Cow::Borrowed(said)));
+                }
+            }
+            State::Section(_) => self.section_text(text, ops),
+            State::Call(_) => self.stray_text(text, ops),
+            State::Arguments(_) => return self.push_arguments(text, ops),
+            State::Object(_) => return self.push_object(text, ops),
+            State::Value(_) => self.push_value(text, ops),
+            State::Results(_) => self.loose_result(text, ops),
+            State::Result(_) => self.trimmer.push(text, |piece| grow(Part::Text, piece, ops)),
+        }
+        text.len()
+    }
+
+    /// The text without what came with the prompt.
+    fn unprompted<'t>(&mut self, text: &'t str) -> &'t str {
+        let known = self.prompted.min(text.len());
+        self.prompted -= known;
+        text.get(known..).unwrap_or_default()
+    }
+
+    /// What is left of text in a section without what says nothing there: white space between calls, and what makes a list of them.
+    fn said_in_section<'t>(&self, text: &'t str) -> &'t str {
+        let section = self.stack.last().and_then(|&top| self.grammar.element(top));
+        let is_list = section.is_some_and(|section| matches!(section.body, Body::JsonCalls { .. }));
+        text.trim_start_matches(|each: char| each.is_ascii_whitespace() || (is_list && matches!(each, '[' | ',' | ']')))
+    }
+
+    fn says_something(&self, text: &str) -> bool {
+        !self.said_in_section(text).is_empty()
+    }
+
+    /// What says something in a section is text, from there to the next marker.
+    fn section_text<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) {
+        let text = if self.has_section_text { text } else { self.said_in_section(text) };
+        if !text.is_empty() {
+            self.has_section_text = true;
+            ops.push(Op::Text(Cow::Borrowed(text)));
+        }
+    }
+
+    /// Text in a call that is in none of its parameters has no place in its arguments.
+    fn stray_text(&mut self, text: &str, ops: &mut Vec<Op<'_>>) {
+        let Some(Call { inside: Inside::Parameters(parameters), .. }) = &mut self.call else { return };
+        if !parameters.has_stray_text && !text.trim_matches(|each: char| each.is_ascii_whitespace()).is_empty() {
+            parameters.has_stray_text = true;
+            parameters.has_stray = true;
+            ops.push(Op::Quirk(Quirk::StrayText));
+        }
+    }
+
+    fn push_arguments<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) -> usize {
+        let ends_itself =
+            self.stack.last().and_then(|&top| self.grammar.element(top)).is_some_and(|e| e.close.is_none());
+        let Some(Call { inside: Inside::Arguments(arguments), has_arguments, .. }) = &mut self.call else {
+            return text.len();
+        };
+        let mut pieces = Vec::new();
+        let used = arguments.push(text, ends_itself, &mut pieces);
+        *has_arguments |= !pieces.is_empty();
+        let is_over = ends_itself && arguments.is_over();
+        ops.extend(pieces.into_iter().map(|piece| Op::Grow(Part::Arguments, Cow::Borrowed(piece))));
+        if is_over {
+            self.finish_call(ops);
+        }
+        used
+    }
+
+    fn push_object<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) -> usize {
+        let Some(Call { inside: Inside::Object(object), has_arguments, .. }) = &mut self.call else {
+            return text.len();
+        };
+        let mut found = Vec::new();
+        let used = object.push(text, &mut found);
+        *has_arguments |= found.iter().any(|found| matches!(found, json_call::Found::Arguments(_)));
+        let is_done = object.is_done();
+        ops.extend(found.into_iter().map(|found| match found {
+            json_call::Found::Name(name) => Op::Grow(Part::Name, Cow::Owned(name)),
+            json_call::Found::Arguments(text) => Op::Grow(Part::Arguments, text),
+            json_call::Found::Repeated => Op::Quirk(Quirk::Contradiction),
+        }));
+        if is_done {
+            self.finish_call(ops);
+        }
+        used
+    }
+
+    pub(super) fn push_value(&mut self, text: &str, ops: &mut Vec<Op<'_>>) {
+        let Some(Call { inside: Inside::Parameters(parameters), .. }) = &mut self.call else { return };
+        let Some(value) = &mut parameters.value else { return };
+        let mut out = String::new();
+        value.push(text, &mut out);
+        grow(Part::Arguments, &out, ops);
+    }
+
+    /// Text between results: a result that nothing announced.
+    fn loose_result(&mut self, text: &str, ops: &mut Vec<Op<'_>>) {
+        let text =
+            if self.has_loose_result { text } else { text.trim_start_matches(|c: char| c.is_ascii_whitespace()) };
+        if text.is_empty() {
+            return;
+        }
+        if !std::mem::replace(&mut self.has_loose_result, true) {
+            open_result(None, false, ops);
+        }
+        grow(Part::Text, text, ops);
+    }
+
+    /// Whether a marker here would stand inside of a string.
+    pub(super) fn is_in_string(&self) -> bool {
+        match self.call.as_ref().map(|call| &call.inside) {
+            Some(Inside::Arguments(arguments)) => arguments.progress.is_in_string(),
+            Some(Inside::Object(object)) => object.is_in_string(),
+            Some(Inside::Parameters(_)) | None => false,
+        }
+    }
+
+    pub(super) fn is_decoding(&self) -> bool {
+        self.grammar.vocabulary.entities == Kept::No
+    }
+}
+
+/// Adds text to a part, if there is any.
+pub(super) fn grow(part: Part, text: &str, ops: &mut Vec<Op<'_>>) {
+    if !text.is_empty() {
+        ops.push(Op::Grow(part, Cow::Owned(text.to_owned())));
+    }
+}
+
+/// Where the text ends that a marker may be in: one byte more than a marker may have, at the end of a character.
+fn window_end(text: &str, tag_bytes: usize) -> usize {
+    (tag_bytes + 1..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
+}
