@@ -12,35 +12,50 @@ from penstock.limits import Limits
 if TYPE_CHECKING:
     from penstock.blocks import StreamState
     from penstock.protocols import Source
+    from penstock.vocabulary import Tags
 
-__all__ = ["check_end", "new_engine", "report_problems"]
+__all__ = ["check_arguments", "check_end", "check_type", "log", "new_engine", "report_problems"]
 
 log = logging.getLogger("penstock")
 
 
 def new_engine(
-    emit: Literal["chunks", "nothing"], *, source: Source, strict: bool, limits: Limits | None
+    emit: Literal["chunks", "nothing"], *, source: Source, strict: bool, limits: Limits | None, tags: Tags | None
 ) -> _core.StreamProcessor:
     """An engine for one stream.
 
     Raises:
         TypeError: An argument is of another type than it must be.
-        ValueError: `source` names no wire format.
+        ValueError: `source` names no wire format, or `tags` no vocabulary.
     """
-    _check_type("source", source, str, 'the name of a wire format or "auto"')
-    _check_type("strict", strict, bool, "True or False")
+    check_arguments(source=source, strict=strict, limits=limits)
+    return _core.StreamProcessor(source=source, emit=emit, strict=strict, limits=limits, tags=tags)
+
+
+def check_arguments(*, source: object, strict: object, limits: object) -> None:
+    """What every engine asks of its arguments.
+
+    Raises:
+        TypeError: An argument is of another type than it must be.
+    """
+    check_type("source", source, str, 'the name of a wire format or "auto"')
+    check_type("strict", strict, bool, "True or False")
     if limits is not None:
-        _check_type("limits", limits, Limits, "penstock.Limits or None")
-    return _core.StreamProcessor(source=source, emit=emit, strict=strict, limits=limits)
+        check_type("limits", limits, Limits, "penstock.Limits or None")
 
 
-def _check_type(name: str, value: object, kind: type, expected: str) -> None:
+def check_type(name: str, value: object, kind: type, expected: str) -> None:
+    """Says in one line what an argument must be, if it is something else.
+
+    Raises:
+        TypeError: It is.
+    """
     if not isinstance(value, kind):
         msg = f"{name} must be {expected}, not {type(value).__name__}"
         raise TypeError(msg)
 
 
-def report_problems(engine: _core.StreamProcessor) -> None:
+def report_problems(engine: _core.StreamProcessor | _core.BlockReader | _core.Translator) -> None:
     """Logs each malformed chunk that was skipped since the last call: where and why, never what was in it."""
     for problem in engine.take_problems():
         log.warning("skipped a malformed chunk: %s", problem)

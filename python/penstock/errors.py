@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 __all__ = [
+    "InvalidArguments",
     "LimitExceeded",
     "PenstockError",
+    "PolicyFailed",
     "ProtocolError",
     "ReentrancyError",
     "StreamClosed",
@@ -102,3 +104,39 @@ class StreamClosed(PenstockError):
 
 class ReentrancyError(PenstockError):
     """A processor that is busy with its stream was used a second time."""
+
+
+class InvalidArguments(PenstockError, ValueError):
+    """The arguments of a tool call are not JSON that every reader reads alike.
+
+    Attributes:
+        kind: What is wrong, as a fixed word such as `duplicate_name` or `too_deep`.
+        offset: The character at which it was seen, where that is known.
+    """
+
+    def __init__(self, kind: str, offset: int | None, detail: str) -> None:
+        super().__init__(kind, offset, detail)
+        self.kind = kind
+        self.offset = offset
+        self.detail = detail
+
+    def __str__(self) -> str:
+        place = "" if self.offset is None else f" at {self.offset}"
+        return f"{self.kind}{place}: {self.detail}"
+
+
+class PolicyFailed(PenstockError):
+    """A hook of a policy raised, took too long, or returned what it must not.
+
+    Attributes:
+        hook: The hook's name.
+        detail: What happened, without a word of the stream or of the exception's own text; that is the `__cause__`.
+    """
+
+    def __init__(self, hook: str, detail: str) -> None:
+        super().__init__(hook, detail)
+        self.hook = hook
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.hook}: {self.detail}"

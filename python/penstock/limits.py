@@ -17,14 +17,18 @@ class Limits:
         argument_bytes: The arguments of one tool call.
         blocks: All blocks of a stream.
         calls: The tool calls among them.
+        held_bytes: What waits to be written by a translator or a gate.
         choices: Answers side by side (the request's `n`).
+        tag_bytes: What is held of a text because it may become a tag. Reaching it raises nothing: what is longer is text.
     """
 
     frame_bytes: int = 8 << 20
     argument_bytes: int = 1 << 20
     blocks: int = 1024
     calls: int = 128
+    held_bytes: int = 8 << 20
     choices: int = 8
+    tag_bytes: int = 256
 
     def __post_init__(self) -> None:
         for each in fields(self):

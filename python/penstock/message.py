@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.limits import Limits
     from penstock.protocols import Source
     from penstock.usage import Usage
+    from penstock.vocabulary import Tags
 
 __all__ = ["Message", "StreamChunkAggregator", "aggregate", "aggregate_async"]
 
@@ -67,7 +68,12 @@ def _tool_call(block: ToolCallStreamBlock) -> dict[str, Any]:
 
 
 def aggregate(
-    chunks: Iterable[Any], *, source: Source = "auto", strict: bool = False, limits: Limits | None = None
+    chunks: Iterable[Any],
+    *,
+    source: Source = "auto",
+    strict: bool = False,
+    limits: Limits | None = None,
+    tags: Tags | None = None,
 ) -> Message:
     """Reads a stream to its end and gives the answer as one message.
 
@@ -76,6 +82,7 @@ def aggregate(
         source: The wire format, or `auto` to tell it from the first event.
         strict: Raise at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
+        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them.
 
     Raises:
         LimitExceeded: The stream reached one of its limits.
@@ -86,17 +93,22 @@ def aggregate(
         >>> aggregate([{"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}]).content
         'Hi'
     """
-    engine = new_engine("nothing", source=source, strict=strict, limits=limits)
+    engine = new_engine("nothing", source=source, strict=strict, limits=limits, tags=tags)
     for chunk in sources.checked_iterable(chunks):
         _take(chunk, engine)
     return _finished(engine, strict=strict)
 
 
 async def aggregate_async(
-    chunks: AsyncIterable[Any], *, source: Source = "auto", strict: bool = False, limits: Limits | None = None
+    chunks: AsyncIterable[Any],
+    *,
+    source: Source = "auto",
+    strict: bool = False,
+    limits: Limits | None = None,
+    tags: Tags | None = None,
 ) -> Message:
     """As `aggregate`, from an async iterable."""
-    engine = new_engine("nothing", source=source, strict=strict, limits=limits)
+    engine = new_engine("nothing", source=source, strict=strict, limits=limits, tags=tags)
     async with sources.opened(chunks) as items:
         async for chunk in items:
             _take(chunk, engine)
@@ -129,8 +141,15 @@ class StreamChunkAggregator:
         ('Hi', 'assistant', None)
     """
 
-    def __init__(self, *, source: Source = "auto", strict: bool = False, limits: Limits | None = None) -> None:
-        self._engine = new_engine("nothing", source=source, strict=strict, limits=limits)
+    def __init__(
+        self,
+        *,
+        source: Source = "auto",
+        strict: bool = False,
+        limits: Limits | None = None,
+        tags: Tags | None = None,
+    ) -> None:
+        self._engine = new_engine("nothing", source=source, strict=strict, limits=limits, tags=tags)
 
     def capture_chunk(self, chunk: Any) -> None:
         """Takes one chunk: a dict, an object, or JSON text."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import sources
 from penstock.blocks import StreamState
 from penstock.context import StreamingContext
 from penstock.engine import check_end, new_engine, report_problems
 from penstock.errors import ReentrancyError, StreamClosed
-from penstock.timeouts import StreamClock
+from penstock.timeouts import StreamClock, checked_seconds
 
 if TYPE_CHECKING:
     from penstock.limits import Limits
     from penstock.protocols import Protocol, Source
     from penstock.sources import Incoming
+    from penstock.vocabulary import Tags
 
 __all__ = ["ChunkCallback", "StreamProcessor"]
 
@@ -31,6 +32,7 @@ class StreamProcessor:
         source: The wire format, or `auto` to tell it from the first event.
         strict: End the stream with an error at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
+        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them. Without one, text is text.
         chunk_timeout: How long to wait for the next chunk, in seconds; None for ever.
         total_timeout: How long the whole stream may take, in seconds; None for ever.
 
@@ -53,6 +55,7 @@ class StreamProcessor:
         source: Source = "auto",
         strict: bool = False,
         limits: Limits | None = None,
+        tags: Tags | None = None,
         chunk_timeout: float | None = 30.0,
         total_timeout: float | None = 600.0,
     ) -> None:
@@ -60,10 +63,10 @@ class StreamProcessor:
             msg = f"on_chunk_callback must be a function, not {type(on_chunk_callback).__name__}"
             raise TypeError(msg)
         self.on_chunk = on_chunk_callback
-        self._engine = new_engine("chunks", source=source, strict=strict, limits=limits)
+        self._engine = new_engine("chunks", source=source, strict=strict, limits=limits, tags=tags)
         self._strict = strict
-        self._chunk_timeout = _checked_seconds("chunk_timeout", chunk_timeout)
-        self._total_timeout = _checked_seconds("total_timeout", total_timeout)
+        self._chunk_timeout = checked_seconds("chunk_timeout", chunk_timeout)
+        self._total_timeout = checked_seconds("total_timeout", total_timeout)
         self._is_busy = False
         self._is_used = False
 
@@ -148,13 +151,3 @@ def _check_context(context: object) -> None:
     if not hasattr(context, "terminated"):
         msg = f"context must be a StreamingContext, not {type(context).__name__}"
         raise TypeError(msg)
-
-
-def _checked_seconds(name: str, seconds: float | None) -> float | None:
-    given = cast("object", seconds)
-    if given is None:
-        return None
-    if isinstance(given, (int, float)) and given > 0:
-        return given
-    msg = f"{name} must be a positive number of seconds, or None, not {given!r}"
-    raise ValueError(msg)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, cast
 
-__all__ = ["Incoming", "checked_iterable", "opened"]
+__all__ = ["Incoming", "checked_iterable", "close", "opened"]
 
 Incoming: TypeAlias = "AsyncIterable[Any] | Iterable[Any] | asyncio.Queue[Any]"
 
@@ -63,6 +63,14 @@ async def _close_one(closable: object) -> None:
         outcome = closing()
         if inspect.isawaitable(outcome):
             await outcome
+
+
+def close(items: Iterator[Any], incoming: object) -> None:
+    """Closes a plain source, if it can be closed, and the iterator over it."""
+    for closable in (items, incoming):
+        closing = getattr(closable, "close", None)
+        if callable(closing):
+            closing()
 
 
 async def _from_iterable(items: Iterable[Any]) -> AsyncIterator[Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from penstock.errors import StreamTimeout
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
     from types import TracebackType
 
-__all__ = ["StreamClock"]
+__all__ = ["StreamClock", "checked_seconds", "in_time"]
 
 
 class StreamClock:
@@ -84,3 +85,45 @@ class StreamClock:
     def _expire(self, which: Literal["chunk", "total"]) -> None:
         self._expired = which
         self._timeout.reschedule(self._loop.time())
+
+
+def checked_seconds(name: str, seconds: float | None) -> float | None:
+    """The argument, if it is a time that can be waited for.
+
+    Raises:
+        ValueError: It is none.
+    """
+    given = cast("object", seconds)
+    if given is None:
+        return None
+    if isinstance(given, (int, float)) and given > 0:
+        return given
+    msg = f"{name} must be a positive number of seconds, or None, not {given!r}"
+    raise ValueError(msg)
+
+
+async def in_time(items: AsyncIterator[Any], *, chunk: float | None, total: float | None) -> AsyncGenerator[Any]:
+    """The items, each as it comes.
+
+    For generators, where `StreamClock` cannot be: its timer would run while the consumer has the item, and end the consumer's wait instead.
+
+    Raises:
+        StreamTimeout: A chunk or the whole stream took too long.
+    """
+    loop = asyncio.get_running_loop()
+    end = None if total is None else loop.time() + total
+    while True:
+        gap = None if chunk is None else loop.time() + chunk
+        deadlines = [each for each in (gap, end) if each is not None]
+        scope = asyncio.timeout_at(min(deadlines, default=None))
+        try:
+            async with scope:
+                item = await anext(items)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            is_total = end is not None and (gap is None or end <= gap)
+            raise StreamTimeout("total" if is_total else "chunk", (total if is_total else chunk) or 0.0) from None
+        yield item

@@ -47,4 +47,5 @@ def _count(raw: Any, *path: str) -> int | None:
     """The number at a path; None if there is none, or something else."""
     for name in path:
         raw = cast("dict[str, Any]", raw).get(name) if isinstance(raw, dict) else None
-    return raw if isinstance(raw, int) else None
+    # A bool is an int to Python, but not to JSON; no count is below zero, or too long for 64 bits.
+    return raw if type(raw) is int and 0 <= raw < 1 << 64 else None

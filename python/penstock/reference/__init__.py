@@ -3,7 +3,9 @@
 Importing `penstock` does not import this package, and nothing falls back to it.
 """
 
+from penstock.reference.reader import BlockReader
 from penstock.reference.session import StreamProcessor
 from penstock.reference.sse import SseFramer
+from penstock.reference.translate import Translator
 
-__all__ = ["SseFramer", "StreamProcessor"]
+__all__ = ["BlockReader", "SseFramer", "StreamProcessor", "Translator"]

@@ -10,9 +10,10 @@ from penstock.blocks import (
     StreamBlock,
     ThinkingStreamBlock,
     ToolCallStreamBlock,
+    ToolResultStreamBlock,
     UnknownStreamBlock,
 )
-from penstock.reference.values import Malformed, load
+from penstock.reference.values import is_whole_json
 
 if TYPE_CHECKING:
     from penstock.events import BlockType
@@ -25,6 +26,7 @@ _PUBLIC: dict[BlockType, type[StreamBlock]] = {
     "thinking": ThinkingStreamBlock,
     "refusal": RefusalStreamBlock,
     "tool_call": ToolCallStreamBlock,
+    "tool_result": ToolResultStreamBlock,
     "unknown": UnknownStreamBlock,
 }
 
@@ -119,8 +121,4 @@ class LiveBlock:
 
     def is_whole_json(self) -> bool:
         """Whether a tool call's arguments are one JSON value."""
-        try:
-            load(self.value("arguments"))
-        except Malformed:
-            return False
-        return True
+        return is_whole_json(self.value("arguments"))

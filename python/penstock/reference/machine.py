@@ -22,15 +22,20 @@ if TYPE_CHECKING:
     from penstock.limits import Limits
     from penstock.reference.decode import CallDelta, Chunk, Delta, RawDelta
 
-__all__ = ["BlockMachine"]
+__all__ = ["BlockMachine", "finish_reason"]
 
-_FINISH_REASONS = {
-    "eos": "stop",
-    "end_turn": "stop",
-    "max_tokens": "length",
-    "function_call": "tool_calls",
-    "tool_use": "tool_calls",
+_FINISH_WORDS = {
+    "stop": ("", "eos", "eos_token", "end_turn", "stop_sequence", "complete"),
+    "length": ("max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
+    "tool_calls": ("tool_call", "tool_use", "function_call"),
+    "content_filter": ("content_filtered", "guardrail_intervened", "refusal", "safety", "sensitive"),
 }
+_FINISH_REASONS = {word: reason for reason, words in _FINISH_WORDS.items() for word in (reason, *words)}
+
+
+def finish_reason(native: str) -> str:
+    """Why an answer ended, in one vocabulary; another word stays as it is."""
+    return _FINISH_REASONS.get(native.lower(), native)
 
 
 def _goes_on(block: LiveBlock, block_type: str) -> bool:
@@ -67,8 +72,7 @@ class BlockMachine:
     def take_envelope(self, chunk: Chunk) -> None:
         """Takes what a chunk says of the response before it comes to the choices."""
         for name, value in chunk.envelope:
-            if name not in self._settled:
-                self._settle(name, value)
+            self._settle(name, value)
         for name, value in chunk.notes:
             self._note_response(name, value)
 
@@ -90,8 +94,7 @@ class BlockMachine:
             case "tool_call":
                 return self._call(choice, value)
             case "role":
-                if "role" not in self._settled:
-                    self._settle("role", value)
+                self._take_role(value)
             case "note" | "extra":
                 self._note(choice, *value, is_extra=kind == "extra")
             case "blank":
@@ -100,11 +103,13 @@ class BlockMachine:
             case "repeat":
                 return not choice.is_finished
             case "finish":
-                self._finish(choice, value)
+                self._finish(choice, finish_reason(value), value)
             case "signature" | "data":
                 return self._sign(choice, kind, value)
-            case _:  # "raw"
+            case "raw":
                 return self._keep_raw(choice, value)
+            case _:
+                self._tagged(choice, kind, value)
         return True
 
     def completes(self, choice: Choice, delta: Delta) -> bool:
@@ -122,10 +127,48 @@ class BlockMachine:
                 return _lacks_room(choice, kind) and current.type != "tool_call"
             case "raw":
                 return not current.goes_on_with(value)
-            case "finish":
+            case "finish" | "finish_as" | "open" | "close":
                 return True
-            case _:  # "role", "note", "extra", "blank", "repeat"
+            case _:  # "role", "note", "extra", "blank", "repeat" and the other parts of a tagged block
                 return False
+
+    def _tagged(self, choice: Choice, kind: str, value: Any) -> None:
+        """A step in the life of a block that tags make: `tag_stage.py` has the kinds."""
+        block = choice.current
+        match kind:
+            case "quirk":
+                self.quirk(value)
+            case "finish_as":
+                self._finish(choice, *value)
+            case "open":
+                self._open(choice, *value)
+            case "close":
+                self.complete(choice)
+            case "note_on" if block is not None:
+                self._note_block(block, *value)
+            case "grow" if block is not None:
+                self._grow_tagged(block, *value)
+            case _:  # "announced"
+                pass
+
+    def _grow_tagged(self, block: LiveBlock, part: str, text: str) -> None:
+        if part == "arguments":
+            self._grow_arguments(block, text)
+        else:
+            self._grow(block, "content" if part == "text" else part, text)
+        self.state.current_block = block.public
+
+    def _open(self, choice: Choice, block_type: BlockType, name: str, given: str | None) -> None:
+        if block_type == "tool_call":
+            if self._call_count >= self._limits.calls:
+                raise LimitExceeded("calls", self._limits.calls)
+            self._start(choice, block_type, given or "", name=name, kind="function", index=choice.call_count)
+            self._call_count += 1
+            choice.call_count += 1
+        elif block_type == "tool_result":
+            self._start(choice, block_type, self._make_id(block_type), kind=name, tool_call_id=given or "")
+        else:
+            self._start(choice, block_type, self._make_id(block_type))
 
     def _say(self, choice: Choice, block_type: BlockType, text: str) -> bool:
         if not text:
@@ -175,6 +218,8 @@ class BlockMachine:
         if block is None:
             block = self._start_call(choice, delta)
         else:
+            if delta.wire_index is None and not (delta.wire_id or delta.is_legacy) and choice.call_count > 1:
+                self.quirk("call_unclear")
             self._return_to(choice, block)
             if delta.wire_id and not block.wire_id:
                 choice.identify(block, delta.wire_id)
@@ -190,6 +235,7 @@ class BlockMachine:
     def _start_call(self, choice: Choice, delta: CallDelta) -> LiveBlock:
         if self._call_count >= self._limits.calls:
             raise LimitExceeded("calls", self._limits.calls)
+        self._check_call(choice, delta)
         if not delta.is_legacy:
             # A function_call has neither by design.
             if delta.wire_index is None:
@@ -208,6 +254,18 @@ class BlockMachine:
         if delta.wire_id:
             choice.identify(block, delta.wire_id)
         return block
+
+    def _take_role(self, role: str) -> None:
+        if "role" not in self._settled:
+            self._settle("role", role)
+        elif role and role != self.state.role:
+            self.quirk("role_changed")
+
+    def _check_call(self, choice: Choice, delta: CallDelta) -> None:
+        if delta.wire_id and delta.wire_id in choice.call_by_id:
+            self.quirk("id_reused")
+        if delta.wire_index is not None and delta.wire_index >= self._limits.calls:
+            self.quirk("index_too_high")
 
     def _name(self, block: LiveBlock, name: str) -> None:
         known = block.value("name")
@@ -244,8 +302,9 @@ class BlockMachine:
         if block_type == "thinking":
             choice.newest_thinking = block
         if self.events is not None:
-            shown = kind if block_type == "unknown" else name
-            self.events.append(ev.BlockStarted(number, block_type, block_id, shown, choice.number))
+            shown = kind if block_type in ("unknown", "tool_result") else name
+            call_id = known.get("tool_call_id", "")
+            self.events.append(ev.BlockStarted(number, block_type, block_id, shown, choice.number, call_id))
         return block
 
     def _return_to(self, choice: Choice, block: LiveBlock) -> None:
@@ -277,14 +336,13 @@ class BlockMachine:
         if self.events is not None:
             self.events.append(ev.BlockCompleted(block.number))
 
-    def _finish(self, choice: Choice, native: str) -> None:
+    def _finish(self, choice: Choice, reason: str, native: str) -> None:
         if choice.is_finished:
             self.quirk("repeated_finish")
             return
         self.complete(choice)
         choice.is_finished = True
         state = self.state
-        reason = _FINISH_REASONS.get(native, native)
         state.finish_reasons[choice.number] = reason
         if choice.number == 0:
             state.finish_reason = reason
@@ -309,7 +367,7 @@ class BlockMachine:
 
     def _settle(self, name: str, value: Any) -> None:
         """Of these values of the answer, the first that is not empty counts."""
-        if not value:
+        if not value or name in self._settled:
             return
         self._settled.add(name)
         if name == "created":

@@ -10,22 +10,30 @@ from penstock.limits import Limits
 from penstock.reference.decode import Chunk, Decoder
 from penstock.reference.machine import BlockMachine
 from penstock.reference.sse import Frame, SseFramer
+from penstock.reference.tag_stage import TagStage
+from penstock.reference.text import TextReads, end_of_text, said_by
 from penstock.reference.values import Malformed, is_object, load, plain
 from penstock.reference.views import empty_chunk, only, without
+from penstock.vocabulary import grammar_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from penstock.blocks import StreamState
     from penstock.events import Event
+    from penstock.reference.choice import Choice
+    from penstock.reference.decode import Delta
     from penstock.reference.views import Places
+    from penstock.vocabulary import Tags
 
-__all__ = ["StreamProcessor"]
+__all__ = ["StreamProcessor", "is_read"]
 
-# A chunk as the policy may get it, and what it says; None stands for `[DONE]`.
+# A chunk as the policy may get it, and what it says; None says that something ends.
 _Step: TypeAlias = tuple[Any, Chunk | None]
 
 _DONE: _Step = (None, None)
+# The end of the input: what tags have held is no tag.
+_RELEASE: _Step = ("", None)
 
 
 class StreamProcessor:
@@ -35,13 +43,17 @@ class StreamProcessor:
         self,
         emit: Literal["chunks", "events", "nothing"] = "chunks",
         *,
+        source: Literal["openai_chat", "text"] = "openai_chat",
         strict: bool = False,
         limits: Limits | None = None,
+        tags: Tags | None = None,
     ) -> None:
         if emit not in ("chunks", "events", "nothing"):
             msg = f"emit must be 'chunks', 'events' or 'nothing', not {emit!r}"
             raise ValueError(msg)
         limits = limits or Limits()
+        self._text = TextReads() if source == "text" else None
+        self._tags = None if tags is None else TagStage(grammar_of(tags), limits)
         self._gives_chunks = emit == "chunks"
         self._is_strict = strict
         self._framer = SseFramer(limits.frame_bytes)
@@ -61,21 +73,44 @@ class StreamProcessor:
         """What is known of the stream so far: one object for the engine's whole life."""
         return self._machine.state
 
+    def count_tag_calls_from(self, first: int) -> None:
+        """Counts the calls from tags on, so that the ids that are made for them differ from those of an earlier stream."""
+        if self._tags is not None:
+            self._tags.call_count = first
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the terminator has come: nothing after it counts."""
+        return self._is_done
+
     def feed(self, item: Any) -> Iterable[Any]:
         """Takes a read of SSE bytes, a chunk as JSON text, or a chunk as an object."""
+        return self._run(self._steps(item))
+
+    def feed_by_chunk(self, item: Any) -> Iterator[list[Event]]:
+        """Takes the same; gives the events chunk by chunk, each chunk read only when it is asked for."""
+        return self._run_by_chunk(self._steps(item))
+
+    def _steps(self, item: Any) -> Iterator[_Step]:
         if self._is_over:
             msg = "the stream is over"
             raise StreamClosed(msg)
-        if _is_read(item):
-            return self._run(self._read(self._framer.frames(bytes(item))))
+        if self._text is not None:
+            return self._take_plain(item, self._text)
+        if is_read(item):
+            return self._read(self._framer.frames(bytes(item)))
         if isinstance(item, (str, dict)) or hasattr(item, "choices"):
-            return self._run(self._take(item))
+            return self._take(item)
         msg = f"expected bytes of server-sent events, or a chat chunk as JSON text, dict or model, not {type(item).__name__}"
         raise TypeError(msg)
 
     def finish(self) -> Iterable[Any]:
         """Takes the end of the input."""
         return self._run(self._end())
+
+    def finish_by_chunk(self) -> Iterator[list[Event]]:
+        """Takes the same; gives the events chunk by chunk."""
+        return self._run_by_chunk(self._end())
 
     def take_problems(self) -> list[ProtocolError]:
         """The malformed chunks that were skipped since the last call."""
@@ -87,12 +122,22 @@ class StreamProcessor:
             self._waiting.append(steps)
             return iter(self._chunks.__next__, None)
         try:
-            for _, said in steps:
-                self._apply(said)
+            for chunk, said in steps:
+                self._apply(chunk, said)
         except PenstockError:
             self._is_over = True
             raise
-        return self._take_events()
+        return self.take_events()
+
+    def _run_by_chunk(self, steps: Iterator[_Step]) -> Iterator[list[Event]]:
+        try:
+            for chunk, said in steps:
+                self._apply(chunk, said)
+                yield self.take_events()
+        except PenstockError:
+            self._is_over = True
+            raise
+        yield self.take_events()
 
     def _give_chunks(self) -> Iterator[Any]:
         """All chunks of the stream, in one generator however they are asked for; None whenever more must be fed."""
@@ -100,7 +145,7 @@ class StreamProcessor:
             while True:
                 while self._waiting:
                     for chunk, said in self._waiting.popleft():
-                        for piece in self._done() if said is None else self._pieces(chunk, said):
+                        for piece in self._ending(chunk) if said is None else self._pieces(chunk, said):
                             yield piece
                             self.state.just_completed = None
                 yield None
@@ -108,19 +153,49 @@ class StreamProcessor:
             self._is_over = True
             raise
 
-    def _apply(self, said: Chunk | None) -> None:
+    def _ending(self, chunk: Any) -> Iterator[Any]:
+        if chunk is None:
+            return self._done()
+        return self._made(self._tags.release() if self._tags else [])
+
+    def _apply(self, chunk: Any, said: Chunk | None) -> None:
         if said is None:
-            for _ in self._done():
+            for _ in self._ending(chunk):
                 pass
             return
         machine = self._machine
         machine.begin()
         machine.take_envelope(said)
-        for number, deltas in said.choices:
+        for number, deltas in self._tagged(said):
             choice = machine.choice(number)
             for delta in deltas:
                 machine.apply(choice, delta)
         machine.take_report(said)
+
+    def _tagged(self, said: Chunk) -> list[tuple[int, list[Delta]]]:
+        """What the choices of a chunk say, once tags have been read."""
+        if self._tags is None:
+            return said.choices
+        return [(number, self._tags.read(number, deltas)) for number, deltas in said.choices]
+
+    def _made(self, made: list[tuple[int, list[Delta]]]) -> Iterator[Any]:
+        """Applies what tags have left open or held at the end; gives a chunk that says nothing for each block that completes."""
+        if not made:
+            return
+        machine = self._machine
+        machine.begin()
+        for number, deltas in made:
+            choice = machine.choice(number)
+            for delta in deltas:
+                if machine.state.just_completed is not None and self._is_next(choice, delta):
+                    yield empty_chunk(machine.state, 0)
+                    machine.begin()
+                machine.apply(choice, delta)
+        yield empty_chunk(machine.state, 0)
+
+    def _is_next(self, choice: Choice, delta: Delta) -> bool:
+        """Whether a delta that comes behind a completion belongs to the next piece: it begins a block, or completes one."""
+        return delta[0] == "open" or self._machine.completes(choice, delta)
 
     def _pieces(self, chunk: Any, said: Chunk) -> Iterator[Any]:
         """Applies a chunk, in as many pieces as it completes blocks; gives each piece when it has been applied."""
@@ -130,16 +205,17 @@ class StreamProcessor:
         kept: Places = {}
         gone: Places = {}
         is_split = False
-        for position, (number, deltas) in enumerate(said.choices):
+        for position, (number, deltas) in enumerate(self._tagged(said)):
             choice = machine.choice(number)
             for delta in deltas:
-                if machine.state.just_completed is not None and machine.completes(choice, delta):
+                if machine.state.just_completed is not None and self._is_next(choice, delta):
                     yield only(chunk, kept, is_last=False)
                     is_split = True
                     kept = {}
                     machine.begin()
                 places = kept if machine.apply(choice, delta) else gone
-                places.setdefault(position, []).append(delta[2])
+                if delta[2]:
+                    places.setdefault(position, []).append(delta[2])
         machine.take_report(said)
         if is_split:
             yield only(chunk, kept, is_last=True)
@@ -152,14 +228,17 @@ class StreamProcessor:
         machine.begin()
         if machine.state.error is not None and not machine.has_finished():
             # The upstream broke off: what is open is not whole, whatever it says after that.
+            yield from self._made(self._tags.release() if self._tags else [])
             return
+        yield from self._made(self._tags.finish() if self._tags else [])
         open_choices = [choice for choice in machine.choices.values() if choice.current is not None]
         for choice in open_choices:
             machine.begin()
             machine.complete(choice)
             yield empty_chunk(machine.state, choice.number)
 
-    def _take_events(self) -> list[Event]:
+    def take_events(self) -> list[Event]:
+        """The events since the last call."""
         events = self._machine.events
         if not events:
             return []
@@ -186,6 +265,28 @@ class StreamProcessor:
         step = self._take_text(item) if isinstance(item, str) else self._decode(item, self._object_decoder)
         if step:
             yield step
+
+    def _take_plain(self, item: Any, reads: TextReads) -> Iterator[_Step]:
+        for text in reads.feed(bytes(item)) if is_read(item) else [item]:
+            if isinstance(text, int):
+                self._machine.offset = text
+                self._skip(Malformed("invalid_utf8", ""))
+                continue
+            self._machine.offset = self._item_count
+            self._item_count += 1
+            try:
+                said = said_by(text)
+            except Malformed as problem:
+                self._skip(problem)
+            else:
+                yield text, said
+
+    def _end_plain(self, reads: TextReads) -> Iterator[_Step]:
+        if (offset := reads.finish()) is not None:
+            self._machine.offset = offset
+            self._skip(Malformed("invalid_utf8", ""))
+        self._machine.offset = self._item_count
+        yield "", end_of_text()
 
     def _take_text(self, text: bytes | str) -> _Step | None:
         if text in (b"[DONE]", "[DONE]"):
@@ -231,11 +332,15 @@ class StreamProcessor:
         if self._is_over:
             return
         self._machine.begin()
+        if self._text is not None:
+            yield from self._end_plain(self._text)
         frame = None if self._is_done else self._framer.finish_frame()
         if frame is not None and self._can_read(frame):
             self._machine.offset = frame.offset
             self._machine.quirk("unterminated_event")
             yield from self._read([frame])
+        if self._tags is not None:
+            yield _RELEASE
         self._is_over = True
         self._machine.end(is_done=self._is_done)
 
@@ -250,5 +355,6 @@ class StreamProcessor:
         return True
 
 
-def _is_read(item: Any) -> TypeGuard[bytes | bytearray | memoryview[int]]:
+def is_read(item: Any) -> TypeGuard[bytes | bytearray | memoryview[int]]:
+    """Whether an item is bytes of server-sent events."""
     return isinstance(item, (bytes, bytearray, memoryview))

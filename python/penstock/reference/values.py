@@ -6,7 +6,11 @@ import json
 from math import isfinite
 from typing import Any, TypeGuard
 
-__all__ = ["Malformed", "dump", "fields_of", "is_list", "is_object", "load", "plain", "whole"]
+__all__ = ["Malformed", "dump", "fields_of", "is_list", "is_object", "is_whole_json", "load", "plain", "whole"]
+
+
+# How deep JSON may be nested to count as whole: most readers stop at or above this depth.
+_JSON_DEPTH = 128
 
 
 class Malformed(Exception):
@@ -25,6 +29,8 @@ def _refuse_constant(name: str) -> Any:
 
 # One decoder for all: json.loads builds a new one on each call that has an option.
 _decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+# Numbers need not be read to be whole, and may be longer than Python reads them.
+_decode_shape = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=str, parse_float=str).raw_decode
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -46,6 +52,23 @@ def load(text: bytes | str) -> Any:
     except (ValueError, RecursionError) as error:
         raise Malformed("invalid_json", getattr(error, "msg", None) or str(error)) from error
     return value
+
+
+def is_whole_json(text: str) -> bool:
+    """Whether a text is one JSON value that is not nested too deeply to be read elsewhere."""
+    text = text.strip(" \t\r\n")
+    try:
+        value, end = _decode_shape(text)
+        is_shallow = text.count("{") + text.count("[") <= _JSON_DEPTH or _depth(value) <= _JSON_DEPTH
+    except (ValueError, RecursionError):
+        return False
+    return is_shallow and end == len(text)
+
+
+def _depth(value: Any) -> int:
+    if is_object(value):
+        value = list(value.values())
+    return 1 + max(map(_depth, value), default=0) if is_list(value) else 0
 
 
 def whole(text: str, kind: str = "wrong_shape") -> str:

@@ -44,6 +44,9 @@ def without(chunk: Any, places: Places) -> Any:
 
 def only(chunk: Any, places: Places, *, is_last: bool) -> Any:
     """The chunk's envelope and what stands in these places; usage and error stand in the last piece of a chunk."""
+    if isinstance(chunk, str):
+        # Text alone has one place: an earlier piece has shown it.
+        return chunk if places else ""
     choices: list[Any] = []
     for position, choice in enumerate(fields_of(chunk, "the chunk")["choices"]):
         if position in places:
