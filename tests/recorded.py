@@ -70,10 +70,27 @@ def of_others(*patterns: str) -> list[Any]:
 
 def sse_vectors() -> list[Any]:
     """The cases of SSE parsing as parameters; where they are not there, one parameter that is skipped."""
-    path = VECTORS / "sse.json"
+    return _vectors("sse.json")
+
+
+def tag_vectors() -> list[Any]:
+    """Texts with tags as parameters; where they are not there, one parameter that is skipped."""
+    return _vectors("tag-inputs.json")
+
+
+def _vectors(name: str) -> list[Any]:
+    path = VECTORS / name
     if not path.is_file():
         return [_absent(path)]
     return [pytest.param(case, id=case["name"]) for case in json.loads(path.read_text())]
+
+
+def tag_texts() -> list[Any]:
+    """Texts with tags as parameters; where they are not there, one parameter that is skipped."""
+    path = VECTORS / "tag-inputs.json"
+    if not path.is_file():
+        return [_absent(path)]
+    return [pytest.param(case["input"], id=case["name"]) for case in json.loads(path.read_text())]
 
 
 def _absent(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""What a chat chunk says: the rules of "From an OpenAI chat chunk to deltas", as bytes, dicts and JSON text."""
+"""What a chat chunk says: the rules of docs/formats/openai_chat.md, as bytes, dicts and JSON text."""
 
 from __future__ import annotations
 

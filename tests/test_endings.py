@@ -32,18 +32,17 @@ every_split = pytest.mark.parametrize("split", SPLITS, ids=str)
 
 # The finish
 
-REASONS = {
-    "stop": "stop",
-    "eos": "stop",
-    "end_turn": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "content_filter": "content_filter",
+WORDS = {
+    "stop": "stop STOP eos eos_token end_turn stop_sequence COMPLETE",
+    "length": "length max_tokens MAX_TOKENS max_output_tokens model_length model_context_window_exceeded",
+    "tool_calls": "tool_calls tool_call TOOL_CALL tool_use function_call",
+    "content_filter": "content_filter content_filtered guardrail_intervened refusal SAFETY sensitive",
+    # An answer that broke off has not stopped.
     "insufficient_system_resource": "insufficient_system_resource",
+    "error": "error",
+    "abort": "abort",
 }
+REASONS = {native: reason for reason, natives in WORDS.items() for native in natives.split()}
 
 
 @pytest.mark.parametrize(("native", "reason"), REASONS.items())

@@ -45,7 +45,7 @@ def test_a_public_name_is_documented(name: str) -> None:
 
 def test_every_error_is_an_error_of_penstock() -> None:
     errors = [value for value in vars(penstock).values() if isinstance(value, type) and issubclass(value, Exception)]
-    assert len(errors) == 8
+    assert len(errors) == 10
     assert all(issubclass(error, penstock.PenstockError) for error in errors)
 
 

@@ -247,3 +247,10 @@ def test_a_named_format_is_not_overridden() -> None:
     processor = CORE.StreamProcessor(emit="nothing", source="openai_chat")
     processor.feed(created())
     assert processor.source == "openai_chat"
+
+
+@pytest.mark.parametrize("body", [{"deleted": True}, {}, {"object": "chat.completion", "choices": []}], ids=str)
+def test_an_object_that_is_no_response_is_not_a_finished_one(body: dict[str, Any]) -> None:
+    _, processor = feed(CORE, [json.dumps(body).encode()], source="openai_responses")
+    assert processor.state.finish_reason is None
+    assert processor.state.interrupted

@@ -200,3 +200,21 @@ def test_nothing_is_taken_after_the_finish_of_the_input(engine: Engine) -> None:
     with pytest.raises(PenstockError):
         processor.feed(text("y"))
     assert processor.state.blocks[0].content == "x"
+
+
+def test_a_state_that_is_asked_for_late_is_the_one_that_was_there_from_the_start(engine: Engine) -> None:
+    stream = [text("x"), calls(A), calls(B), calls(part(" ", index=0))]
+    early, late = engine.StreamProcessor(emit="nothing"), engine.StreamProcessor(emit="nothing")
+    watched = early.state
+    for each in stream:
+        early.feed(each)
+        late.feed(each)
+    state = late.state
+    assert state == watched
+    assert [block.is_complete for block in state.blocks] == [True, False, True]
+    assert state.current_block is state.blocks[1]
+    assert state.just_completed is state.blocks[2]
+    late.feed(finish("tool_calls"))
+    assert state is late.state
+    assert state.just_completed is state.blocks[1]
+    assert state.current_block is None

@@ -48,7 +48,7 @@ ALL_MISSING_TWICE = {"index_missing": 2, "id_missing": 2}
 
 TABLE = {
     "new_index_new_id": Row(INDEXED, call("}", index=1, id="b", name="g"), FIRST + new("b")),
-    "new_index_same_id": Row(INDEXED, call("}", index=1, id="a", name="g"), FIRST + new("a")),
+    "new_index_same_id": Row(INDEXED, call("}", index=1, id="a", name="g"), FIRST + new("a"), {"id_reused": 1}),
     "new_index_no_id": Row(INDEXED, call("}", index=1, name="g"), FIRST + new("tc_1"), {"id_missing": 1}),
     "new_index_empty_id": Row(INDEXED, call("}", index=1, id="", name="g"), FIRST + new("tc_1"), {"id_missing": 1}),
     "known_index_no_id": Row(INDEXED, call("}", index=0), FIRST + same()),
