@@ -12,15 +12,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _duels: list[Duel] = []
-_samples: list[samples.Sample] = []
+_samples: dict[str, samples.Sample] = {}
 
 
 @pytest.fixture(scope="session")
-def sample() -> samples.Sample:
-    """The streams, read and converted once."""
-    if not _samples:
-        _samples.append(samples.load())
-    return _samples[0]
+def sample_of() -> Callable[[str], samples.Sample]:
+    """The streams of a format, read and converted once."""
+
+    def load(source: str) -> samples.Sample:
+        if source not in _samples:
+            _samples[source] = samples.load(source)
+        return _samples[source]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def sample(sample_of: Callable[[str], samples.Sample]) -> samples.Sample:
+    """The streams of chat."""
+    return sample_of("openai_chat")
 
 
 @pytest.fixture(scope="session")
@@ -32,12 +42,18 @@ def run() -> Iterator[Callable[[Any], Any]]:
 
 @pytest.fixture
 def duel(benchmark: Any) -> Callable[..., None]:
-    """Measures one row: `duel(group, title, core, other, unit=…)`."""
+    """Measures one row: `duel(group, title, core, other, unit=…)`. The groups are the tables of `table.py`."""
 
     def measure(
-        group: str, title: str, core: Callable[[], object], other: Callable[[], object], *, unit: float
+        group: str,
+        title: str,
+        core: Callable[[], object],
+        other: Callable[[], object],
+        *,
+        unit: float,
+        other_unit: float | None = None,
     ) -> None:
-        _duels.append(Duel(group, title, unit, *fight(benchmark, core, other)))
+        _duels.append(Duel(group, title, unit, other_unit or unit, *fight(benchmark, core, other)))
 
     return measure
 
@@ -56,5 +72,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if _duels:
         terminalreporter.ensure_newline()
         terminalreporter.write_line("")
-        for line in render(_samples, _duels):
+        for line in render(list(_samples.values()), _duels):
             terminalreporter.write_line(line)

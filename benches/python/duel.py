@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # CPU time: every contender is one busy thread, and what other processes take of the machine is not its doing.
 TIMER = time.process_time
-# How long a row may take. With some twenty rows, all of them take a minute and a half.
+# How long a row may take. With some thirty rows, all of them take two to four minutes.
 SECONDS = 4.0
 MIN_ROUNDS = 7
 MAX_ROUNDS = 200
@@ -27,13 +27,15 @@ class Duel:
     group: str
     title: str
     unit: float  # what the table shows as 1, in seconds
+    other_unit: float  # the same of the other side, where that does another amount of work
     core: list[float]
     other: list[float]
 
     @property
     def ratios(self) -> list[float]:
-        """By how much the other side took longer, in each round."""
-        return [other / core for core, other in zip(self.core, self.other, strict=True)]
+        """By how much the other side took longer for the same work, in each round."""
+        work = self.unit / self.other_unit
+        return [other / core * work for core, other in zip(self.core, self.other, strict=True)]
 
     @property
     def ratio(self) -> float:
@@ -46,9 +48,10 @@ class Duel:
         low, _, high = statistics.quantiles(self.ratios, n=4)
         return low, high
 
-    def cost(self, times: list[float]) -> float:
-        """The median of the times of one side, in the row's unit."""
-        return statistics.median(times) / self.unit
+    @property
+    def costs(self) -> tuple[float, float]:
+        """The median of the times of each side, in its unit."""
+        return statistics.median(self.core) / self.unit, statistics.median(self.other) / self.other_unit
 
 
 def fight(benchmark: Any, core: Callable[[], object], other: Callable[[], object]) -> tuple[list[float], list[float]]:

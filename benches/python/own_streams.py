@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 # Deltas as models cut them: a word and its space, a part of a word, punctuation; one letter that is not ASCII, one escape.
-_TOKENS = (
+TOKENS = (
     "The",
     " sluice",
     " opens",
@@ -28,7 +28,7 @@ _TOKENS = (
     " Caf",
     "é",
 )
-_ARGUMENT_TOKENS = (
+ARGUMENT_TOKENS = (
     '{"',
     "gate",
     '":"',
@@ -89,13 +89,13 @@ def single_character_arguments(chunks: int) -> list[bytes]:
 
 
 def _tokens(count: int) -> Iterator[str]:
-    return islice(cycle(_TOKENS), count)
+    return islice(cycle(TOKENS), count)
 
 
 def _call(index: int) -> Iterator[dict[str, Any]]:
     function = {"name": "open_gate", "arguments": ""}
     yield {"tool_calls": [{"index": index, "id": f"call_{index}", "type": "function", "function": function}]}
-    for token in _ARGUMENT_TOKENS:
+    for token in ARGUMENT_TOKENS:
         yield {"tool_calls": [{"index": index, "function": {"arguments": token}}]}
 
 

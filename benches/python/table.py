@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 _HEADS = {
     "reference": ("µs per chunk", "core", "reference", "ratio", "middle half"),
+    "reader": ("the reader of blocks, µs per KiB", "core", "reference", "ratio", "middle half"),
     "peers": ("beside others, µs per chunk", "core, same input", "the other", "ratio", "middle half"),
+    "formats": ("µs per event", "core", "the SDK", "ratio", "middle half"),
+    "bytes": ("ns per byte, bytes → blocks", "chat", "this format", "ratio", "middle half"),
+    "translation": ("translation, µs per chunk", "core", "the other", "ratio", "middle half"),
+    "gate": ("a gate beside plain translation, µs per chunk", "translation", "gate", "ratio", "middle half"),
     "growth": ("ten times as many chunks, ms", "once", "ten times", "ratio", "middle half"),
 }
 
@@ -35,7 +40,7 @@ def render(samples: list[Sample], duels: list[Duel]) -> Iterator[str]:
 
 def _row(duel: Duel) -> str:
     low, high = map(_ratio, duel.spread)
-    core, other = (_number(duel.cost(times)) for times in (duel.core, duel.other))
+    core, other = map(_number, duel.costs)
     return _line((duel.title, core, other, f"**{_ratio(duel.ratio)}**", f"{low}–{high}"))
 
 
@@ -49,7 +54,7 @@ def _number(value: float) -> str:
 
 
 def _ratio(value: float) -> str:
-    return f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+    return f"{value:.1f}" if value >= 2 else f"{value:.2f}"
 
 
 def _machine() -> str:
