@@ -3,6 +3,8 @@
 # `release` for benchmarks. A stamp in .venv says which one is there and from when.
 
 PYTHON ?= python3
+# How many processes run the tests; PYTEST_WORKERS=0 runs them in one.
+PYTEST_WORKERS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -85,7 +87,7 @@ test-rust: ## Test the core
 
 .PHONY: test-python
 test-python: dev ## Test the package, on both engines
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -p no:benchmark $(PYTEST_ARGS)
 
 .PHONY: bench
 bench: bench-rust bench-python ## Run all benchmarks
