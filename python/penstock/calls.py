@@ -149,15 +149,14 @@ class BlockView:
 
 def digest_of(*fields: str | int) -> str:
     """SHA-256 over fields that cannot run into each other: numbers of eight bytes, texts with their length before them."""
-    digest = hashlib.sha256()
+    parts: list[bytes] = []
     for field in fields:
         if isinstance(field, int):
-            digest.update(field.to_bytes(8))
+            parts.append(field.to_bytes(8))
         else:
             text = field.encode()
-            digest.update(len(text).to_bytes(8))
-            digest.update(text)
-    return digest.hexdigest()
+            parts += (len(text).to_bytes(8), text)
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def _check_text(name: str, value: object) -> None:

@@ -8,7 +8,7 @@ streams at once, so what it keeps for one of them is kept on the context.
 from __future__ import annotations
 
 import asyncio
-import uuid
+import secrets
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
@@ -72,7 +72,7 @@ class PolicyContext:
         request: Mapping[str, Any] | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
-        self.stream_id = stream_id or uuid.uuid4().hex
+        self.stream_id = stream_id or secrets.token_hex(16)
         self.request: Mapping[str, Any] = {} if request is None else request
         self.tools: Sequence[Mapping[str, Any]] = (self.request.get("tools") or ()) if tools is None else tools
         self._own: dict[int, Any] = {}
