@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, fields
 from typing import Any, cast
 
 __all__ = ["Usage"]
+
+
+class _Raw:
+    """The counts as they came: the core hands them over as JSON, and few look at them."""
+
+    def __get__(self, usage: Usage | None, owner: type) -> Any:
+        if usage is None:
+            # This is what @dataclass takes for the field's default, and it refuses a dict there.
+            return self
+        own = usage.__dict__
+        if "raw" not in own:
+            own["raw"] = json.loads(own.pop("_json"))
+        return own["raw"]
+
+    def __set__(self, usage: Usage, value: Any) -> None:
+        usage.__dict__["raw"] = {} if value is self else value
 
 
 @dataclass
@@ -28,7 +45,11 @@ class Usage:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
-    raw: dict[str, Any] = field(default_factory=dict[str, Any])
+    raw: dict[str, Any] = cast("dict[str, Any]", _Raw())  # noqa: RUF009 (it keeps nothing itself)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields as values, for copies and pickles."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def from_openai_chat(cls, raw: dict[str, Any]) -> Usage:

@@ -140,8 +140,9 @@ fn classes(py: Python<'_>) -> PyResult<&'static Classes> {
 struct Known<'py> {
     kind: BlockKind,
     id: Bound<'py, PyString>,
-    name: Bound<'py, PyString>,
-    call_id: Bound<'py, PyString>,
+    /// What the wire calls it, where that is its kind.
+    name: Option<Bound<'py, PyString>>,
+    call_id: Option<Bound<'py, PyString>>,
     choice: u32,
     call: usize,
     is_complete: bool,
@@ -150,8 +151,17 @@ struct Known<'py> {
 impl<'py> Known<'py> {
     fn of(py: Python<'py>, block: &Block) -> Self {
         let Block { kind, choice, call, is_complete, .. } = *block;
-        let [id, name, call_id] = [&block.id, &block.name, &block.call_id].map(|text| PyString::new(py, text));
-        Self { kind, id, name, call_id, choice, call, is_complete }
+        let is_result = kind == BlockKind::ToolResult;
+        let is_named = is_result || kind == BlockKind::Unknown;
+        Self {
+            kind,
+            id: PyString::new(py, &block.id),
+            name: is_named.then(|| PyString::new(py, &block.name)),
+            call_id: is_result.then(|| PyString::new(py, &block.call_id)),
+            choice,
+            call,
+            is_complete,
+        }
     }
 }
 
@@ -171,21 +181,21 @@ pub(crate) fn make<'py>(py: Python<'py>, blocks: &SharedBlocks, block: usize) ->
         BlockKind::Unknown => &classes.unknown,
     };
     class.make(py, |fields| {
-        fields.set_item(intern!(py, "id"), known.id)?;
-        fields.set_item(intern!(py, "choice"), known.choice)?;
-        fields.set_item(intern!(py, "is_complete"), known.is_complete)?;
-        fields.set_item(intern!(py, "_source"), source)?;
+        fields.set(intern!(py, "id"), known.id)?;
+        fields.set(intern!(py, "choice"), known.choice)?;
+        fields.set(intern!(py, "is_complete"), known.is_complete)?;
+        fields.set(intern!(py, "_source"), source)?;
         match known.kind {
             BlockKind::Text | BlockKind::Thinking | BlockKind::Refusal => Ok(()),
             BlockKind::FunctionCall | BlockKind::CustomCall | BlockKind::BuiltinCall | BlockKind::ServerCall => {
-                fields.set_item(intern!(py, "index"), known.call)?;
-                fields.set_item(intern!(py, "kind"), known.kind.call_name())
+                fields.set(intern!(py, "index"), known.call)?;
+                fields.set(intern!(py, "kind"), known.kind.call_name())
             }
             BlockKind::ToolResult => {
-                fields.set_item(intern!(py, "tool_call_id"), known.call_id)?;
-                fields.set_item(intern!(py, "kind"), known.name)
+                fields.set_some(intern!(py, "tool_call_id"), known.call_id)?;
+                fields.set_some(intern!(py, "kind"), known.name)
             }
-            BlockKind::Unknown => fields.set_item(intern!(py, "kind"), known.name),
+            BlockKind::Unknown => fields.set_some(intern!(py, "kind"), known.name),
         }
     })
 }

@@ -4,29 +4,44 @@ use penstock_core::{Block, BlockKind, ChunkPart, DOUBTS, Item, Listener};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
 use crate::blocks::SharedBlocks;
 use crate::maker::Maker;
-use crate::to_python::parse;
+use crate::to_python::{parse, parse_without_floats};
 
-/// What the chunks of open blocks are, each made once.
+/// The open blocks, and what is made once for all items of each.
 #[derive(Default)]
-pub(crate) struct Metas(Vec<Meta>);
+pub(crate) struct OpenBlocks(Vec<OpenBlock>);
 
-struct Meta {
+struct OpenBlock {
     index: usize,
-    part: ChunkPart,
-    object: Py<PyAny>,
+    number: Py<PyInt>,
+    metas: Vec<(ChunkPart, Py<PyAny>)>,
+    /// The text of its last chunk and the length of that. Where it is all of the text, the whole block has the same object.
+    last_text: Option<(usize, Py<PyString>)>,
 }
 
-impl Metas {
-    fn get(&self, index: usize, part: ChunkPart) -> Option<&Py<PyAny>> {
-        self.0.iter().rev().find(|meta| meta.index == index && meta.part == part).map(|meta| &meta.object)
+impl OpenBlocks {
+    fn enter(&mut self, py: Python<'_>, index: usize) -> Py<PyInt> {
+        let number = PyInt::new(py, index).unbind();
+        self.0.push(OpenBlock { index, number: number.clone_ref(py), metas: Vec::new(), last_text: None });
+        number
     }
 
-    fn forget(&mut self, index: usize) {
-        self.0.retain(|meta| meta.index != index);
+    fn get(&mut self, index: usize) -> Option<&mut OpenBlock> {
+        self.0.iter_mut().rfind(|open| open.index == index)
+    }
+
+    fn leave(&mut self, index: usize) -> Option<OpenBlock> {
+        let at = self.0.iter().rposition(|open| open.index == index)?;
+        Some(self.0.swap_remove(at))
+    }
+}
+
+impl OpenBlock {
+    fn meta(&self, part: ChunkPart) -> Option<&Py<PyAny>> {
+        self.metas.iter().find(|(known, _)| *known == part).map(|(_, meta)| meta)
     }
 }
 
@@ -34,15 +49,15 @@ impl Metas {
 pub(crate) struct ItemWriter<'a, 'py> {
     py: Python<'py>,
     blocks: SharedBlocks,
-    metas: &'a mut Metas,
+    open: &'a mut OpenBlocks,
     pub(crate) list: Bound<'py, PyList>,
     /// The first thing that went wrong: a listener cannot say so itself.
     error: Option<PyErr>,
 }
 
 impl<'a, 'py> ItemWriter<'a, 'py> {
-    pub(crate) fn new(py: Python<'py>, blocks: SharedBlocks, metas: &'a mut Metas) -> Self {
-        Self { py, blocks, metas, list: PyList::empty(py), error: None }
+    pub(crate) fn new(py: Python<'py>, blocks: SharedBlocks, open: &'a mut OpenBlocks) -> Self {
+        Self { py, blocks, open, list: PyList::empty(py), error: None }
     }
 
     pub(crate) fn finish(self) -> PyResult<Bound<'py, PyList>> {
@@ -57,7 +72,7 @@ impl<'a, 'py> ItemWriter<'a, 'py> {
         }
     }
 
-    fn start(&self, index: usize, kind: BlockKind) -> PyResult<()> {
+    fn start(&mut self, index: usize, kind: BlockKind) -> PyResult<()> {
         let classes = classes(self.py)?;
         let block = match kind {
             BlockKind::Text | BlockKind::Refusal => &classes.text,
@@ -68,86 +83,82 @@ impl<'a, 'py> ItemWriter<'a, 'py> {
             BlockKind::ToolResult => &classes.tool_result,
             BlockKind::Unknown => &classes.unknown,
         };
-        self.boundary(&classes.start, index, block.bind(self.py))
+        let number = self.open.enter(self.py, index);
+        self.boundary(&classes.start, &number, block.bind(self.py))
     }
 
     fn complete(&mut self, index: usize, block: usize, from: usize) -> PyResult<()> {
-        self.metas.forget(index);
-        let block = self.whole(block, from)?;
-        self.boundary(&classes(self.py)?.complete, index, &block)
+        let Some(open) = self.open.leave(index) else { return Err(gone()) };
+        let block = self.whole(block, from, open.last_text)?;
+        self.boundary(&classes(self.py)?.complete, &open.number, &block)
     }
 
-    fn boundary(&self, class: &Maker, index: usize, block: &Bound<'py, PyAny>) -> PyResult<()> {
+    fn boundary(&self, class: &Maker, number: &Py<PyInt>, block: &Bound<'py, PyAny>) -> PyResult<()> {
         let py = self.py;
         self.list.append(class.make(py, |event| {
-            event.set_item(intern!(py, "index"), index)?;
-            event.set_item(intern!(py, "block"), block)
+            event.set(intern!(py, "index"), number)?;
+            event.set(intern!(py, "block"), block)
         })?)
     }
 
     fn chunk(&mut self, index: usize, block: usize, part: ChunkPart, text: &str) -> PyResult<()> {
-        if part == ChunkPart::Name {
-            // The name has grown, and each meta says it.
-            self.metas.forget(index);
-        }
-        let meta = match self.metas.get(index, part) {
-            Some(meta) => meta.bind(self.py).clone(),
-            None => self.meta(index, block, part)?,
-        };
-        self.list.append(PyTuple::new(self.py, [PyString::new(self.py, text).into_any(), meta])?)
-    }
-
-    fn meta(&mut self, index: usize, block: usize, part: ChunkPart) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
-        let blocks = self.blocks.lock();
-        let Some(block) = blocks.get(block) else { return Err(gone()) };
-        let (kind, choice) = (block.kind, block.choice);
-        let (tool_id, tool_name) = tool_of(block);
-        drop(blocks);
-        let meta = classes(py)?.meta.make(py, |meta| {
-            let is_deep = kind.is_call() || kind == BlockKind::ToolResult;
-            meta.set_item(intern!(py, "type"), type_name(py, kind))?;
-            meta.set_item(intern!(py, "visible"), matches!(kind, BlockKind::Text | BlockKind::Refusal))?;
-            meta.set_item(intern!(py, "block_index"), index)?;
-            set(meta, intern!(py, "depth"), is_deep.then_some(1))?;
-            set(meta, intern!(py, "tool_call_part"), part_name(part))?;
-            set(meta, intern!(py, "tool_id"), tool_id)?;
-            set(meta, intern!(py, "tool_name"), tool_name)?;
-            set(meta, intern!(py, "choice"), (choice > 0).then_some(choice))
-        })?;
-        self.metas.0.push(Meta { index, part, object: meta.clone().unbind() });
-        Ok(meta)
+        let Some(open) = self.open.get(index) else { return Err(gone()) };
+        let chunk = PyString::new(py, text);
+        match part {
+            ChunkPart::Text => open.last_text = Some((text.len(), chunk.clone().unbind())),
+            // The name has grown, and each meta says it.
+            ChunkPart::Name => open.metas.clear(),
+            ChunkPart::Id | ChunkPart::Input => {}
+        }
+        let meta = if let Some(meta) = open.meta(part) {
+            meta.bind(py).clone()
+        } else {
+            let meta = meta_of(py, &self.blocks, block, part, &open.number)?;
+            open.metas.push((part, meta.clone().unbind()));
+            meta
+        };
+        self.list.append(PyTuple::new(py, [chunk.into_any(), meta])?)
     }
 
     /// The block as its completion shows it.
-    fn whole(&self, block: usize, from: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn whole(
+        &self,
+        block: usize,
+        from: usize,
+        last_text: Option<(usize, Py<PyString>)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let blocks = self.blocks.lock();
         let Some(block) = blocks.get(block) else { return Err(gone()) };
-        let text = PyString::new(py, block.text.get(from..).unwrap_or_default());
+        let text = block.text.get(from..).unwrap_or_default();
+        let said = match last_text {
+            Some((length, only)) if length == text.len() => Said::Text(only.into_bound(py).into_any()),
+            Some(_) | None => said(py, block.kind, text),
+        };
         let (kind, choice, raw) = (block.kind, block.choice, block.raw.clone());
-        let (tool_id, tool_name) = tool_of(block);
-        let kind_name = kind_name(block);
+        let (tool_id, tool_name) = tool_of(py, block);
+        let kind_name = kind_name(py, block);
         let is_true = |field: &str| block.notes.iter().any(|(name, json)| name == field && json == "true");
         let is_error = is_true("is_error");
         let flags: Vec<&str> = DOUBTS.into_iter().filter(|flag| is_true(flag)).collect();
-        // Making an object may run code that looks at a block.
+        // Reading JSON may run code that looks at a block.
         drop(blocks);
-        let (content, input, raw_input) = said(kind, text)?;
+        let (content, input, raw_input) = said.into_fields()?;
         let parts = parts_of(py, kind, &raw)?;
         let flags = if flags.is_empty() { None } else { Some(PyTuple::new(py, flags)?) };
         classes(py)?.block.make(py, |block| {
-            block.set_item(intern!(py, "type"), type_name(py, kind))?;
-            set(block, intern!(py, "content"), content)?;
-            set(block, intern!(py, "tool_id"), tool_id)?;
-            set(block, intern!(py, "tool_name"), tool_name)?;
-            set(block, intern!(py, "input"), input)?;
-            set(block, intern!(py, "raw_input"), raw_input)?;
-            set(block, intern!(py, "kind"), kind_name)?;
-            set(block, intern!(py, "parts"), parts)?;
-            set(block, intern!(py, "is_error"), is_error.then_some(true))?;
-            set(block, intern!(py, "flags"), flags)?;
-            set(block, intern!(py, "choice"), (choice > 0).then_some(choice))
+            block.set(intern!(py, "type"), type_name(py, kind))?;
+            block.set_some(intern!(py, "content"), content)?;
+            block.set_some(intern!(py, "tool_id"), tool_id)?;
+            block.set_some(intern!(py, "tool_name"), tool_name)?;
+            block.set_some(intern!(py, "input"), input)?;
+            block.set_some(intern!(py, "raw_input"), raw_input)?;
+            block.set_some(intern!(py, "kind"), kind_name)?;
+            block.set_some(intern!(py, "parts"), parts)?;
+            block.set_some(intern!(py, "is_error"), is_error.then_some(true))?;
+            block.set_some(intern!(py, "flags"), flags)?;
+            block.set_some(intern!(py, "choice"), (choice > 0).then_some(choice))
         })
     }
 }
@@ -160,21 +171,76 @@ impl Listener for ItemWriter<'_, '_> {
     }
 }
 
+/// What the chunks of a block are.
+fn meta_of<'py>(
+    py: Python<'py>,
+    blocks: &SharedBlocks,
+    block: usize,
+    part: ChunkPart,
+    number: &Py<PyInt>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let blocks = blocks.lock();
+    let Some(block) = blocks.get(block) else { return Err(gone()) };
+    let (kind, choice) = (block.kind, block.choice);
+    let (tool_id, tool_name) = tool_of(py, block);
+    drop(blocks);
+    classes(py)?.meta.make(py, |meta| {
+        let is_deep = kind.is_call() || kind == BlockKind::ToolResult;
+        meta.set(intern!(py, "type"), type_name(py, kind))?;
+        meta.set(intern!(py, "visible"), matches!(kind, BlockKind::Text | BlockKind::Refusal))?;
+        meta.set(intern!(py, "block_index"), number)?;
+        meta.set_some(intern!(py, "depth"), is_deep.then_some(1))?;
+        meta.set_some(intern!(py, "tool_call_part"), part_name(py, part))?;
+        meta.set_some(intern!(py, "tool_id"), tool_id)?;
+        meta.set_some(intern!(py, "tool_name"), tool_name)?;
+        meta.set_some(intern!(py, "choice"), (choice > 0).then_some(choice))
+    })
+}
+
 type Object<'py> = Option<Bound<'py, PyAny>>;
 
-/// The text of a block as its content, or as the input of a call: parsed, or raw where it cannot be.
-fn said(kind: BlockKind, text: Bound<'_, PyString>) -> PyResult<(Object<'_>, Object<'_>, Object<'_>)> {
-    let py = text.py();
-    let text = text.into_any();
-    Ok(match kind {
+/// What the text of a block is.
+enum Said<'py> {
+    /// Its content.
+    Text(Bound<'py, PyAny>),
+    /// The input of a call, parsed.
+    Input(Bound<'py, PyAny>),
+    /// The input of a call that is for Python to read, if it can be read.
+    Json(Bound<'py, PyAny>),
+    /// The input of a call that is not JSON.
+    Raw(Bound<'py, PyAny>),
+    Nothing,
+}
+
+fn said<'py>(py: Python<'py>, kind: BlockKind, text: &str) -> Said<'py> {
+    let string = || PyString::new(py, text).into_any();
+    match kind {
         BlockKind::FunctionCall | BlockKind::BuiltinCall | BlockKind::ServerCall => {
-            let input = classes(py)?.read_input.bind(py).call1((&text,))?;
-            if input.is_none() { (None, None, Some(text)) } else { (None, Some(input), None) }
+            match parse_without_floats(py, text) {
+                Some(input) if text.starts_with('{') => Said::Input(input),
+                Some(_) | None => Said::Json(string()),
+            }
         }
-        BlockKind::CustomCall => (None, None, Some(text)),
-        BlockKind::Text | BlockKind::Thinking | BlockKind::ToolResult | BlockKind::Refusal => (Some(text), None, None),
-        BlockKind::Unknown => (None, None, None),
-    })
+        BlockKind::CustomCall => Said::Raw(string()),
+        BlockKind::Text | BlockKind::Thinking | BlockKind::ToolResult | BlockKind::Refusal => Said::Text(string()),
+        BlockKind::Unknown => Said::Nothing,
+    }
+}
+
+impl<'py> Said<'py> {
+    /// As `content`, `input` and `raw_input`.
+    fn into_fields(self) -> PyResult<(Object<'py>, Object<'py>, Object<'py>)> {
+        Ok(match self {
+            Self::Text(text) => (Some(text), None, None),
+            Self::Input(input) => (None, Some(input), None),
+            Self::Json(text) => {
+                let input = classes(text.py())?.read_input.bind(text.py()).call1((&text,))?;
+                if input.is_none() { (None, None, Some(text)) } else { (None, Some(input), None) }
+            }
+            Self::Raw(text) => (None, None, Some(text)),
+            Self::Nothing => (None, None, None),
+        })
+    }
 }
 
 /// What a block has besides text. The content of a result is a list of parts already.
@@ -198,8 +264,8 @@ fn gone() -> PyErr {
 }
 
 /// The id and the name of the tool that a block is of, as far as they are known.
-fn tool_of(block: &Block) -> (Option<String>, Option<String>) {
-    let known = |text: &String| (!text.is_empty()).then(|| text.clone());
+fn tool_of<'py>(py: Python<'py>, block: &Block) -> (Option<Bound<'py, PyString>>, Option<Bound<'py, PyString>>) {
+    let known = |text: &str| (!text.is_empty()).then(|| PyString::new(py, text));
     match block.kind {
         BlockKind::FunctionCall | BlockKind::CustomCall | BlockKind::BuiltinCall | BlockKind::ServerCall => {
             (known(&block.id), known(&block.name))
@@ -222,36 +288,27 @@ fn type_name(py: Python<'_>, kind: BlockKind) -> &Bound<'_, PyString> {
 }
 
 /// What sort of block it is, where it is not the ordinary one.
-fn kind_name(block: &Block) -> Option<String> {
+fn kind_name<'py>(py: Python<'py>, block: &Block) -> Option<Bound<'py, PyString>> {
     match block.kind {
         BlockKind::Text | BlockKind::Thinking | BlockKind::FunctionCall => None,
-        BlockKind::Refusal => Some("refusal".to_owned()),
-        BlockKind::CustomCall => Some("custom".to_owned()),
-        BlockKind::BuiltinCall => Some("builtin".to_owned()),
-        BlockKind::ServerCall => Some("server".to_owned()),
+        BlockKind::Refusal => Some(intern!(py, "refusal").clone()),
+        BlockKind::CustomCall => Some(intern!(py, "custom").clone()),
+        BlockKind::BuiltinCall => Some(intern!(py, "builtin").clone()),
+        BlockKind::ServerCall => Some(intern!(py, "server").clone()),
         BlockKind::ToolResult | BlockKind::Unknown => {
             let is_ordinary = matches!(block.name.as_str(), "" | "tool_result");
-            (!is_ordinary).then(|| block.name.clone())
+            (!is_ordinary).then(|| PyString::new(py, &block.name))
         }
     }
 }
 
-fn part_name(part: ChunkPart) -> Option<&'static str> {
+fn part_name(py: Python<'_>, part: ChunkPart) -> Option<&Bound<'_, PyString>> {
     match part {
         ChunkPart::Text => None,
-        ChunkPart::Name => Some("name"),
-        ChunkPart::Id => Some("id"),
-        ChunkPart::Input => Some("input"),
+        ChunkPart::Name => Some(intern!(py, "name")),
+        ChunkPart::Id => Some(intern!(py, "id")),
+        ChunkPart::Input => Some(intern!(py, "input")),
     }
-}
-
-/// Sets a field that is not the default.
-fn set<'py>(
-    fields: &Bound<'py, PyDict>,
-    name: &Bound<'py, PyString>,
-    value: Option<impl IntoPyObject<'py>>,
-) -> PyResult<()> {
-    value.map_or(Ok(()), |value| fields.set_item(name, value))
 }
 
 /// What the writer makes, looked up once.

@@ -15,7 +15,7 @@ use crate::chunks;
 use crate::errors::{busy, closed, problem, stream_error};
 use crate::from_python::{Unreadable, write_json};
 use crate::state::{State, StateWriter};
-use crate::to_python::parse;
+use crate::to_python::parse_read;
 use crate::vocabulary::with_tags;
 
 /// What `feed` gives.
@@ -283,7 +283,7 @@ fn chunk_of<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = state.py();
     match piece.chunk {
-        ChunkText::Json(text) => *chunk = Some(parse(py, text)?.unbind()),
+        ChunkText::Json(json) => *chunk = Some(parse_read(py, json)?.unbind()),
         ChunkText::Text(text) => *chunk = Some(PyString::new(py, text).into_any().unbind()),
         ChunkText::Value | ChunkText::Same => {}
         ChunkText::Failure => return chunks::failure(state),

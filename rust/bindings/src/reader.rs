@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::errors::{busy, closed, problem, stream_error};
-use crate::items::{ItemWriter, Metas};
+use crate::items::{ItemWriter, OpenBlocks};
 use crate::processor::{feed_chunk, feed_read, read_limits, read_source};
 use crate::state::{State, StateWriter};
 use crate::vocabulary::with_tags;
@@ -25,7 +25,7 @@ struct Inner {
     session: Session,
     state: State,
     reader: penstock_core::BlockReader,
-    metas: Metas,
+    open: OpenBlocks,
     /// What was ready when an error came.
     ready: Option<Py<PyList>>,
     chunk_type: Option<Py<PyType>>,
@@ -59,7 +59,7 @@ impl BlockReader {
             session,
             state: State::new(py)?,
             reader: penstock_core::BlockReader::new(first_index),
-            metas: Metas::default(),
+            open: OpenBlocks::default(),
             ready: None,
             chunk_type: None,
             json: String::new(),
@@ -78,7 +78,7 @@ impl BlockReader {
     /// How often which deviation was seen. Unlike the rest of the state, this is watched on each read.
     #[getter]
     fn quirks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.lock()?.state.quirks(py)
+        Ok(self.lock()?.state.quirks(py).clone())
     }
 
     /// The wire format, if it was named or could be told; else None.
@@ -136,8 +136,8 @@ impl BlockReader {
     /// The host puts a block of its own here: what that completes, and the number of the block.
     fn interpose<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, usize)> {
         let mut inner = self.lock()?;
-        let Inner { state, reader, metas, .. } = &mut *inner;
-        let mut items = ItemWriter::new(py, state.blocks.clone(), metas);
+        let Inner { state, reader, open, .. } = &mut *inner;
+        let mut items = ItemWriter::new(py, state.blocks.clone(), open);
         let index = reader.interpose(&mut items);
         Ok((items.finish()?, index))
     }
@@ -168,8 +168,8 @@ impl Inner {
         py: Python<'py>,
         step: impl FnOnce(&mut Session, &mut ItemSink<'_, 'py>) -> PyResult<()>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let Self { session, state, reader, metas, ready, is_over, .. } = self;
-        let items = ItemWriter::new(py, state.blocks.clone(), metas);
+        let Self { session, state, reader, open, ready, is_over, .. } = self;
+        let items = ItemWriter::new(py, state.blocks.clone(), open);
         let mut sink = ItemSink { writer: StateWriter::new(py, state, None), reader, items };
         let stepped = step(session, &mut sink);
         let ItemSink { writer, items, .. } = sink;

@@ -7,12 +7,13 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::blocks::{self, SharedBlocks};
-use crate::to_python::parse;
+use crate::maker::Maker;
+use crate::to_python::{parse, parse_read};
 
 /// The Python classes that the writer makes, looked up once.
 struct Classes {
-    state: Py<PyAny>,
-    usage: Py<PyAny>,
+    state: Maker,
+    usage: Maker,
     events: Py<PyAny>,
 }
 
@@ -21,8 +22,8 @@ static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
 fn classes(py: Python<'_>) -> PyResult<&'static Classes> {
     CLASSES.get_or_try_init(py, || {
         Ok(Classes {
-            state: py.import("penstock.blocks")?.getattr("StreamState")?.unbind(),
-            usage: py.import("penstock.usage")?.getattr("Usage")?.unbind(),
+            state: Maker::new(py.import("penstock.blocks")?.getattr("StreamState")?)?,
+            usage: Maker::new(py.import("penstock.usage")?.getattr("Usage")?)?,
             events: py.import("penstock.events")?.into_any().unbind(),
         })
     })
@@ -34,6 +35,8 @@ pub(crate) struct State {
     /// Python's `StreamState`.
     object: Py<PyAny>,
     list: Py<PyList>,
+    /// How often which deviation was seen.
+    quirks: Py<PyDict>,
     /// What is in the list, once somebody has asked for the state.
     python_blocks: Option<Vec<Py<PyAny>>>,
     current: Option<usize>,
@@ -45,10 +48,24 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(py: Python<'_>) -> PyResult<Self> {
-        let object = classes(py)?.state.call0(py)?;
-        let list = object.getattr(py, "blocks")?.cast_bound::<PyList>(py)?.clone().unbind();
-        let blocks = SharedBlocks::default();
-        Ok(Self { blocks, object, list, python_blocks: None, current: None, completed: None, usage: None })
+        let list = PyList::empty(py);
+        let quirks = PyDict::new(py);
+        let object = classes(py)?.state.make(py, |state| {
+            state.set(intern!(py, "blocks"), &list)?;
+            state.set(intern!(py, "finish_reasons"), PyDict::new(py))?;
+            state.set(intern!(py, "extras"), PyDict::new(py))?;
+            state.set(intern!(py, "quirks"), &quirks)
+        })?;
+        Ok(Self {
+            blocks: SharedBlocks::default(),
+            object: object.unbind(),
+            list: list.unbind(),
+            quirks: quirks.unbind(),
+            python_blocks: None,
+            current: None,
+            completed: None,
+            usage: None,
+        })
     }
 
     /// Python's state, for somebody who looks at it from now on.
@@ -67,8 +84,8 @@ impl State {
     }
 
     /// How often which deviation was seen, as the state has it.
-    pub(crate) fn quirks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        Ok(self.object.bind(py).getattr(intern!(py, "quirks"))?.cast_into()?)
+    pub(crate) fn quirks<'py>(&self, py: Python<'py>) -> &Bound<'py, PyDict> {
+        self.quirks.bind(py)
     }
 
     /// The block that the stream is writing is this one now.
@@ -83,6 +100,10 @@ impl State {
     /// A chunk begins: nothing has been completed by it yet.
     pub(crate) fn begin_chunk(&mut self, py: Python<'_>) -> PyResult<()> {
         self.blocks.lock().begin_chunk();
+        self.forget_completed(py)
+    }
+
+    fn forget_completed(&mut self, py: Python<'_>) -> PyResult<()> {
         if self.completed.take().is_some() {
             self.set_block(py, intern!(py, "just_completed"), None)?;
         }
@@ -96,8 +117,15 @@ impl State {
         }
         let Some((counts, json)) = self.usage.take() else { return Ok(()) };
         let Usage { input, output, cache_read, cache_write, reasoning } = counts;
-        let fields = (input, output, cache_read, cache_write, reasoning, parse(py, &json)?);
-        self.object.bind(py).setattr(intern!(py, "usage"), classes(py)?.usage.bind(py).call1(fields)?)
+        let usage = classes(py)?.usage.make(py, |usage| {
+            usage.set_some(intern!(py, "input_tokens"), input)?;
+            usage.set_some(intern!(py, "output_tokens"), output)?;
+            usage.set_some(intern!(py, "cache_read_tokens"), cache_read)?;
+            usage.set_some(intern!(py, "cache_write_tokens"), cache_write)?;
+            usage.set_some(intern!(py, "reasoning_tokens"), reasoning)?;
+            usage.set(intern!(py, "_json"), json)
+        })?;
+        self.object.bind(py).setattr(intern!(py, "usage"), usage)
     }
 
     fn set_block(&self, py: Python<'_>, name: &Bound<'_, PyString>, block: Option<usize>) -> PyResult<()> {
@@ -198,7 +226,7 @@ impl<'a, 'py> StateWriter<'a, 'py> {
     }
 
     fn count(&self, quirk: &str) -> PyResult<()> {
-        let quirks = self.state.quirks(self.py)?;
+        let quirks = self.state.quirks(self.py);
         let seen = quirks.get_item(quirk)?.map_or(Ok(0), |seen| seen.extract::<u64>())?;
         quirks.set_item(quirk, seen + 1)
     }
@@ -240,20 +268,26 @@ pub(crate) fn type_name(kind: BlockKind) -> &'static str {
 }
 
 impl Sink for StateWriter<'_, '_> {
-    fn chunk(&mut self, json: &str) {
+    fn chunk(&mut self, json: &[u8]) {
         if self.lists_chunks
             && let Some(events) = self.events
             && self.error.is_none()
         {
-            self.error = parse(self.py, json).and_then(|chunk| events.append(chunk)).err();
+            self.error = parse_read(self.py, json).and_then(|chunk| events.append(chunk)).err();
         }
     }
 
     fn event(&mut self, event: Event<'_>) {
-        if std::mem::take(&mut self.is_at_start) {
-            self.error = self.error.take().or(self.state.begin_chunk(self.py).err());
+        let is_first = std::mem::take(&mut self.is_at_start);
+        let mut blocks = self.state.blocks.lock();
+        if is_first {
+            blocks.begin_chunk();
         }
-        self.state.blocks.lock().event(event);
+        blocks.event(event);
+        drop(blocks);
+        if is_first {
+            self.error = self.error.take().or(self.state.forget_completed(self.py).err());
+        }
         if self.error.is_none() {
             self.error = self.write(&event).and_then(|()| self.list(&event)).err();
         }

@@ -9,13 +9,28 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 /// The Python object of a JSON text that the core has read already.
 pub(crate) fn parse<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let seed = Object { py };
+    let seed = Object { py, takes_floats: true };
     seed.deserialize(&mut deserializer).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
+}
+
+/// The same of a chunk as it was read.
+pub(crate) fn parse_read<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    // What was read as JSON is UTF-8.
+    parse(py, str::from_utf8(json).unwrap_or_default())
+}
+
+/// The Python object of a text, if that is JSON that Python's own reader would read in the same way. A number that is no small integer
+/// is left to that: it keeps all digits.
+pub(crate) fn parse_without_floats<'py>(py: Python<'py>, text: &str) -> Option<Bound<'py, PyAny>> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Object { py, takes_floats: false }.deserialize(&mut deserializer).ok()?;
+    deserializer.end().ok().map(|()| value)
 }
 
 #[derive(Clone, Copy)]
 struct Object<'py> {
     py: Python<'py>,
+    takes_floats: bool,
 }
 
 impl<'de, 'py> DeserializeSeed<'de> for Object<'py> {
@@ -50,6 +65,9 @@ impl<'de, 'py> Visitor<'de> for Object<'py> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        if !self.takes_floats {
+            return Err(E::custom("a number that is no small integer"));
+        }
         Ok(pyo3::types::PyFloat::new(self.py, value).into_any())
     }
 

@@ -3,6 +3,9 @@
 use crate::event::{BlockKind, Event, Part, Sink};
 use crate::wire::progress::JsonProgress;
 
+/// How much memory a text begins with: most have more than a word, and each doubling would copy them.
+const FIRST_BYTES: usize = 128;
+
 /// One block and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -93,6 +96,9 @@ impl Blocks {
                 if block.chunk != chunk {
                     block.settled = block.text.len();
                     block.chunk = chunk;
+                }
+                if block.text.is_empty() {
+                    block.text.reserve(text.len().max(FIRST_BYTES));
                 }
                 block.text.push_str(text);
             }

@@ -189,8 +189,8 @@ pub enum Delta<'a> {
     },
     /// Token counts.
     Usage {
-        /// In the one convention.
-        counts: Usage,
+        /// In the one convention. They come once or twice, and would make every delta large.
+        counts: Box<Usage>,
         /// As they came.
         json: Cow<'a, str>,
     },

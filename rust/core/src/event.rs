@@ -316,8 +316,8 @@ pub trait Sink {
     /// The format that is read, told once, before the first event that it says.
     fn source(&mut self, _source: Protocol) {}
 
-    /// A chunk, as JSON, once all that it says was told. Chunks that came as objects are not: whoever fed them has them.
-    fn chunk(&mut self, _json: &str) {}
+    /// A chunk, as JSON in UTF-8, once all that it says was told. Chunks that came as objects are not: whoever fed them has them.
+    fn chunk(&mut self, _json: &[u8]) {}
 
     /// Takes one event.
     fn event(&mut self, event: Event<'_>);

@@ -182,8 +182,8 @@ impl Intake {
     /// The finish of a choice is the end of its own blocks only.
     fn close_before_end(&self, deltas: &mut Vec<Located<'_>>) {
         let is_end = |each: &Located<'_>| matches!(each.delta, Delta::Stop { .. } | Delta::End);
-        let has_failed = deltas.iter().any(|each| matches!(each.delta, Delta::Error(_)));
-        let Some(at) = deltas.iter().position(is_end).filter(|_| !has_failed) else { return };
+        let has_failed = |deltas: &[Located<'_>]| deltas.iter().any(|each| matches!(each.delta, Delta::Error(_)));
+        let Some(at) = deltas.iter().position(is_end).filter(|_| !has_failed(deltas)) else { return };
         let Some(Located { choice, origin, delta: end }) = deltas.get(at) else { return };
         let (choice, origin, ended) = (*choice, *origin, (*end != Delta::End).then_some(*choice));
         let closes = |slot: u64| deltas.iter().any(|each| each.delta == Delta::Close { slot });

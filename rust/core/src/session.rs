@@ -17,6 +17,9 @@ use crate::tags::{Grammar, Stage};
 use crate::wire::text::{self, NextText, TextReads};
 use crate::wire::{Decoder, Protocol, TERMINATOR};
 
+/// How many deltas a chunk has memory for from the start: few have more, and none that comes often.
+const DELTAS: usize = 8;
+
 /// What to do with a deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -73,8 +76,8 @@ pub struct Piece<'a> {
 /// The chunk that a piece is of.
 #[derive(Clone, Copy, Debug)]
 pub enum ChunkText<'a> {
-    /// A new chunk, as JSON.
-    Json(&'a str),
+    /// A new chunk, as JSON in UTF-8.
+    Json(&'a [u8]),
     /// A new chunk, which is text and nothing more.
     Text(&'a str),
     /// A new chunk, which the caller has.
@@ -129,9 +132,9 @@ impl Session {
             problems: Vec::new(),
             rest: Vec::new().into_iter().peekable(),
             rest_offset: 0,
-            kept: Vec::new(),
+            kept: Vec::with_capacity(DELTAS),
             dropped: Vec::new(),
-            spare: Vec::new(),
+            spare: Vec::with_capacity(DELTAS),
             has_told_source: false,
         };
         Self {
@@ -241,7 +244,7 @@ impl Session {
             return self.next_piece(sink);
         }
         self.intake.take(deltas, offset, sink)?;
-        Ok(Some(self.intake.piece(ChunkText::Json(text))))
+        Ok(Some(self.intake.piece(ChunkText::Json(text.as_bytes()))))
     }
 
     /// Takes one chunk that the caller has as an object, written as JSON, and the first piece of it.
@@ -408,7 +411,7 @@ impl Session {
             return self.intake.piece(ChunkText::Text(""));
         }
         let data = self.body.as_deref().unwrap_or_else(|| self.framer.data());
-        self.intake.piece(ChunkText::Json(str::from_utf8(data).unwrap_or_default()))
+        self.intake.piece(ChunkText::Json(data))
     }
 
     /// The terminator has come. What tags have left open ends before it.

@@ -12,6 +12,7 @@ use crate::delta::Delta;
 use crate::error::ErrorKind;
 use crate::event::{BlockKind, Event, Part, Quirk, Sink};
 use crate::limits::Limits;
+use crate::wire::ids::numbered;
 
 mod choice;
 mod grow;
@@ -158,7 +159,7 @@ impl BlockMachine {
         match delta {
             Delta::Identity { name, value } => self.identify(name, &value, sink),
             Delta::ResponseNote { name, json } => self.note_response(&name, &json, sink),
-            Delta::Usage { counts, json } => sink.event(Event::UsageReported { counts, json: &json }),
+            Delta::Usage { counts, json } => sink.event(Event::UsageReported { counts: *counts, json: &json }),
             Delta::Quirk(quirk) => sink.event(Event::QuirkSeen(quirk)),
             Delta::Refused(quirk) => return Ok(refuse(quirk, sink)),
             Delta::Error(json) => {
@@ -381,14 +382,15 @@ impl BlockMachine {
             self.names.push((family.to_owned(), 1));
             return family.to_owned();
         };
+        let number = *count as u64;
         *count += 1;
-        format!("{family}_{}", *count - 1)
+        numbered(family, number)
     }
 
     /// `tc_0`, or `tc_0_1` where that is taken …
     fn made_id(&self, number: u64) -> String {
-        let stem = format!("tc_{number}");
-        let suffixed = (1..).map(|number| format!("{stem}_{number}"));
+        let stem = numbered("tc", number);
+        let suffixed = (1..).map(|number| numbered(&stem, number));
         let is_free = |id: &String| !self.ids.contains(id);
         std::iter::once(stem.clone()).chain(suffixed).find(is_free).unwrap_or(stem)
     }

@@ -6,6 +6,7 @@ use super::BlockMachine;
 use super::choice::Noted;
 use crate::delta::Identity;
 use crate::event::{Event, Quirk, Sink};
+use crate::wire::output::string_of;
 
 impl BlockMachine {
     pub(super) fn identify(&mut self, name: &'static str, value: &Identity<'_>, sink: &mut impl Sink) {
@@ -16,7 +17,7 @@ impl BlockMachine {
             return;
         }
         let json = match value {
-            Identity::Text(text) => Cow::Owned(serde_json::Value::from(text.as_ref()).to_string()),
+            Identity::Text(text) => Cow::Owned(string_of(text)),
             Identity::Json(json) => Cow::Borrowed(json.as_ref()),
         };
         self.identified.push(name);

@@ -4,6 +4,7 @@
 //! told back: `call_1` is `toolu_1`. (3) What the target would refuse, or what is taken already, is replaced by a made one. (4) The map is kept for the stream.
 
 use crate::wire::Target;
+use crate::wire::output::push_number;
 
 /// The longest id that every format takes.
 const LONGEST: usize = 64;
@@ -57,4 +58,13 @@ fn renamed(id: &str, target: Target) -> String {
         Target::OpenaiChat | Target::OpenaiResponses => "toolu_",
     };
     id.strip_prefix(foreign).map_or_else(|| id.to_owned(), |stem| format!("{}{stem}", prefix(target)))
+}
+
+/// An id that is made: `content_1`.
+pub(crate) fn numbered(stem: &str, number: u64) -> String {
+    let mut id = String::with_capacity(stem.len() + 4);
+    id.push_str(stem);
+    id.push('_');
+    push_number(&mut id, number);
+    id
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use memchr::{memchr, memchr2, memchr2_iter};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A string, borrowed from the chunk unless it has escapes.
@@ -41,14 +41,14 @@ impl<'de> Visitor<'de> for StrVisitor {
 }
 
 /// A value that is kept as JSON text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Raw<'a>(pub Cow<'a, str>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raw<'a>(pub &'a str);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
         if is_sound(text.as_bytes()) {
-            Ok(Self(Cow::Borrowed(text)))
+            Ok(Self(text))
         } else {
             Err(de::Error::custom("a value is nested too deep or has half a surrogate pair"))
         }
@@ -56,8 +56,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 }
 
 /// An object that is kept as JSON text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RawObject<'a>(pub Cow<'a, str>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawObject<'a>(pub &'a str);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -73,6 +73,34 @@ impl<'de: 'a, 'a> Deserialize<'de> for Noise<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = <&RawValue>::deserialize(deserializer)?.get();
         Ok(Self(json.strip_prefix('"').and_then(|json| json.strip_suffix('"'))))
+    }
+}
+
+/// The fields of an object as they stand there, a name that comes twice included.
+#[derive(Debug, Default)]
+pub(crate) struct Fields<'a>(pub(crate) Vec<(Str<'a>, Raw<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Fields(fields))
     }
 }
 
@@ -222,7 +250,7 @@ macro_rules! wire_object {
                             }
                             Key::unnamed(name) => {
                                 if let Some(value) = map.next_value::<Option<$crate::wire::json::Raw<'a>>>()? {
-                                    extras.push((name, value.0));
+                                    extras.push((name, std::borrow::Cow::Borrowed(value.0)));
                                 }
                             }
                         }

@@ -11,6 +11,7 @@ pub mod json;
 pub mod openai_chat;
 pub mod openai_responses;
 pub(crate) mod output;
+pub mod plain;
 pub mod progress;
 pub(crate) mod strict;
 mod template;
@@ -100,23 +101,34 @@ impl Probe<'_> {
     fn protocol(&self) -> Option<Protocol> {
         let kind = self.kind.as_ref().map_or("", |kind| kind.0.as_ref());
         let object = self.object.as_ref().map_or("", |object| object.0.as_ref());
+        let by_type = protocol_of_type(kind);
         match kind {
+            _ if by_type.is_some() => by_type,
             _ if self.choices.is_some() || object.starts_with("chat.completion") => Some(Protocol::OpenaiChat),
-            _ if kind.starts_with("response.") || object == "response" => Some(Protocol::OpenaiResponses),
-            "message_start"
-            | "message_delta"
-            | "message_stop"
-            | "content_block_start"
-            | "content_block_delta"
-            | "content_block_stop"
-            | "ping"
-            | "message" => Some(Protocol::AnthropicMessages),
+            _ if object == "response" => Some(Protocol::OpenaiResponses),
+            "ping" | "message" => Some(Protocol::AnthropicMessages),
             // Both name an error so; only one has a body for it.
             "error" if self.error.is_some() => Some(Protocol::AnthropicMessages),
             "error" if self.message.is_some() => Some(Protocol::OpenaiResponses),
             _ => None,
         }
     }
+}
+
+/// The format that alone has this type of events; none if several have it, or none has.
+fn protocol_of_type(kind: &str) -> Option<Protocol> {
+    match kind {
+        "message_start" | "message_delta" | "message_stop" => Some(Protocol::AnthropicMessages),
+        _ if kind.starts_with("content_block_") => Some(Protocol::AnthropicMessages),
+        _ if kind.starts_with("response.") => Some(Protocol::OpenaiResponses),
+        _ => None,
+    }
+}
+
+/// The type of an event that says it before anything else, as nearly all do.
+fn leading_type(event: &str) -> Option<&str> {
+    let rest = event.strip_prefix("{\"type\":")?.trim_start().strip_prefix('"')?;
+    rest.split_once('"').map(|(kind, _)| kind)
 }
 
 /// Chunks to deltas, in the format that was named or that the first event that can be told shows.
@@ -156,7 +168,8 @@ impl Decoder {
     /// Looks at a chunk, unless the format is known.
     fn detect(&mut self, chunk: &str) {
         if self.protocol.is_none() {
-            self.protocol = serde_json::from_str::<Probe<'_>>(chunk).ok().and_then(|probe| probe.protocol());
+            let probed = || serde_json::from_str::<Probe<'_>>(chunk).ok().and_then(|probe| probe.protocol());
+            self.protocol = leading_type(chunk).and_then(protocol_of_type).or_else(probed);
         }
     }
 

@@ -1,13 +1,16 @@
 //! Recognises a chunk by one before.
 //!
-//! Most chunks of a stream are an earlier one with other text in it. Such a chunk is told by comparing bytes: it is the same but for a
-//! few strings, its *holes*. A hole is a whole string of the JSON and is never empty, so what stands around it has the same structure
-//! and the same meaning, whatever is in it. What differs in any other way is read in full.
+//! Most chunks of a stream are an earlier one with other text in it. Such a chunk is told by comparing bytes: it is the same but for its
+//! *holes*: a few strings, and the number of a block. A hole is a whole value of the JSON and is never empty, so what stands around it has
+//! the same structure, whatever is in it. What differs in any other way is read in full. That another block's deltas mean the same is for
+//! the decoder to say.
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memmem};
 
 use crate::delta::{Delta, Field, Located};
 use crate::event::Part;
@@ -15,29 +18,39 @@ use crate::event::Part;
 /// Chunks longer than this are not remembered.
 const LONGEST: usize = 4096;
 
-/// How many shapes are remembered: reasoning and its end, two calls side by side.
-const SHAPES: usize = 2;
+/// How many shapes are remembered: thinking, text, arguments, and the stop of a block.
+const SHAPES: usize = 4;
+
+/// Where an event has the number of its block.
+const NUMBER: &[u8] = b"\"index\"";
 
 /// What JSON allows between its parts.
 const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// The last chunks that differ in more than their text.
-#[derive(Debug, Default)]
-pub(crate) struct Templates {
+/// The last chunks that differ in more than their text, each with what its decoder has to know when it comes again.
+#[derive(Clone, Debug)]
+pub(crate) struct Templates<M> {
     /// The one that was of use last is the first.
-    shapes: Vec<Template>,
+    shapes: Vec<Arc<Template<M>>>,
 }
 
-impl Templates {
-    /// The deltas of a chunk, if it differs from a remembered one in its text alone.
-    pub(crate) fn decode<'a>(&mut self, chunk: &'a str, out: &mut Vec<Located<'a>>) -> bool {
-        let Some(at) = self.shapes.iter().position(|shape| shape.decode(chunk, out)) else { return false };
+// Not derived: what is known of a shape need not have a default.
+impl<M> Default for Templates<M> {
+    fn default() -> Self {
+        Self { shapes: Vec::new() }
+    }
+}
+
+impl<M: Copy + Debug> Templates<M> {
+    /// The deltas of a chunk, if it differs from a remembered one in its text alone; gives what is known of that.
+    pub(crate) fn decode<'a>(&mut self, chunk: &'a str, out: &mut Vec<Located<'a>>) -> Option<M> {
+        let at = self.shapes.iter().position(|shape| shape.decode(chunk, out))?;
         self.shapes.swap(0, at);
-        true
+        self.shapes.first().map(|shape| shape.mark)
     }
 
     /// Remembers a chunk, what it says, and its strings that nobody hears.
-    pub(crate) fn remember(&mut self, chunk: &str, deltas: &[Located<'_>], unheard: &[&str]) {
+    pub(crate) fn remember(&mut self, chunk: &str, deltas: &[Located<'_>], unheard: &[&str], mark: M) {
         // A chunk that says something new of the response changes what the ones before would say now.
         if deltas.iter().any(|each| matches!(each.delta, Delta::ResponseNote { .. })) {
             return self.forget();
@@ -45,15 +58,13 @@ impl Templates {
         if chunk.len() > LONGEST || !deltas.iter().all(is_repeatable) {
             return;
         }
-        if self.shapes.len() < SHAPES {
-            self.shapes.push(Template::default());
-        }
         // What was of use last stays.
-        let has_learnt = self.shapes.last_mut().is_some_and(|oldest| oldest.learn(chunk, deltas, unheard).is_some());
-        if !has_learnt {
-            self.shapes.pop();
+        let oldest = if self.shapes.len() < SHAPES { None } else { self.shapes.pop() };
+        // What other streams know too stays theirs.
+        let memory = oldest.and_then(Arc::into_inner);
+        if let Some(shape) = Template::learnt(chunk, deltas, unheard, mark, memory) {
+            self.shapes.insert(0, Arc::new(shape));
         }
-        self.shapes.rotate_right(usize::from(has_learnt));
     }
 
     /// Forgets everything.
@@ -63,24 +74,37 @@ impl Templates {
 }
 
 /// A chunk without the text that may differ.
-#[derive(Debug, Default)]
-struct Template {
+#[derive(Debug)]
+struct Template<M> {
     chunk: String,
+    /// How much of the chunk stands before its last brace and the white space around that.
+    unpadded: usize,
     /// In the order of the chunk.
     holes: Vec<Hole>,
     /// What the chunk says, without the text.
     deltas: Vec<Located<'static>>,
+    mark: M,
 }
 
 /// A string that may differ.
 #[derive(Debug)]
 struct Hole {
     place: Range<usize>,
-    /// Which delta it is the text of; none if nobody hears it.
-    delta: Option<usize>,
+    what: Filling,
 }
 
-impl Template {
+/// What is in a hole.
+#[derive(Debug)]
+enum Filling {
+    /// The text of a delta.
+    Text(usize),
+    /// A string that nobody hears.
+    Unheard,
+    /// The number of the block that a delta is for.
+    Slot(usize),
+}
+
+impl<M> Template<M> {
     fn decode<'a>(&self, chunk: &'a str, out: &mut Vec<Located<'a>>) -> bool {
         let head = self.holes.first().map_or(0, |hole| hole.place.start);
         if self.chunk.get(..head).and_then(|head| same(head, chunk)).is_none() {
@@ -100,32 +124,46 @@ impl Template {
         let (mut known, mut at) = (0, 0);
         for hole in &self.holes {
             at += same(self.chunk.get(known..hole.place.start)?, chunk.get(at..)?)?;
-            let (text, end) = string(chunk, at)?;
-            if let Some(located) = hole.delta.and_then(|delta| deltas.get_mut(delta)) {
-                put(&mut located.delta, text);
-            }
-            (known, at) = (hole.place.end, end);
+            known = hole.place.end;
+            at = match hole.what {
+                Filling::Text(delta) => {
+                    let (text, end) = string(chunk, at)?;
+                    put(&mut deltas.get_mut(delta)?.delta, text);
+                    end
+                }
+                Filling::Unheard => string(chunk, at)?.1,
+                Filling::Slot(delta) => {
+                    let (number, end) = number(chunk, at)?;
+                    put_slot(&mut deltas.get_mut(delta)?.delta, number);
+                    end
+                }
+            };
         }
-        (unpadded(self.chunk.get(known..)?)? == unpadded(chunk.get(at..)?)?).then_some(())
+        let end = unpadded(chunk)?;
+        (self.chunk.get(known..self.unpadded)? == chunk.get(at..end)?).then_some(())
     }
 
-    /// Takes the shape of a chunk; none if it cannot be told which string of it is a text.
-    fn learn(&mut self, chunk: &str, deltas: &[Located<'_>], unheard: &[&str]) -> Option<()> {
-        self.holes.clear();
+    /// The shape of a chunk, in the memory of one that is forgotten; none if it cannot be told which string of it is a text.
+    fn learnt(chunk: &str, deltas: &[Located<'_>], unheard: &[&str], mark: M, memory: Option<Self>) -> Option<Self> {
+        let (mut text, mut holes, mut said) =
+            memory.map_or_else(Default::default, |old| (old.chunk, old.holes, old.deltas));
+        holes.clear();
         for text in unheard.iter().filter(|text| !text.is_empty()) {
-            self.holes.push(Hole { place: place(text, chunk)?, delta: None });
+            holes.push(Hole { place: place(text, chunk)?, what: Filling::Unheard });
         }
-        let said = deltas.iter().filter(|each| !is_said_once(each));
-        self.deltas.clear();
-        for (at, located) in said.enumerate() {
+        said.clear();
+        for (at, located) in deltas.iter().filter(|each| !is_said_once(each)).enumerate() {
             if let Some(text) = text_of(&located.delta) {
-                self.holes.push(Hole { place: place(text, chunk)?, delta: Some(at) });
+                holes.push(Hole { place: place(text, chunk)?, what: Filling::Text(at) });
             }
-            self.deltas.push(Located { delta: without_text(&located.delta), ..*located });
+            if let Some(place) = slot_of(&located.delta).and_then(|slot| place_of_slot(slot, chunk)) {
+                holes.push(Hole { place, what: Filling::Slot(at) });
+            }
+            said.push(Located { delta: without_text(&located.delta), ..*located });
         }
-        self.holes.sort_by_key(|hole| hole.place.start);
-        chunk.clone_into(&mut self.chunk);
-        Some(())
+        holes.sort_by_key(|hole| hole.place.start);
+        chunk.clone_into(&mut text);
+        Some(Self { unpadded: unpadded(chunk)?, chunk: text, holes, deltas: said, mark })
     }
 }
 
@@ -141,6 +179,7 @@ fn is_repeatable(located: &Located<'_>) -> bool {
             | Delta::Call(_)
             | Delta::Note { .. }
             | Delta::Grow { part: Part::Text | Part::Arguments, .. }
+            | Delta::Close { .. }
     )
 }
 
@@ -183,6 +222,38 @@ fn put<'a>(delta: &mut Delta<'a>, text: Cow<'a, str>) {
     }
 }
 
+/// The number of the block that a delta is for.
+fn slot_of(delta: &Delta<'_>) -> Option<u64> {
+    if let Delta::Grow { slot, .. } | Delta::Close { slot } = delta { Some(*slot) } else { None }
+}
+
+fn put_slot(delta: &mut Delta<'_>, number: u64) {
+    if let Delta::Grow { slot, .. } | Delta::Close { slot } = delta {
+        *slot = number;
+    }
+}
+
+/// Where the number of a block stands; none if that cannot be told.
+fn place_of_slot(slot: u64, chunk: &str) -> Option<Range<usize>> {
+    let mut names = memmem::find_iter(chunk.as_bytes(), NUMBER);
+    let (Some(name), None) = (names.next(), names.next()) else { return None };
+    let value =
+        chunk.get(name + NUMBER.len()..)?.trim_start_matches(SPACE).strip_prefix(':')?.trim_start_matches(SPACE);
+    let start = chunk.len() - value.len();
+    let (found, end) = number(chunk, start)?;
+    (found == slot).then_some(start..end)
+}
+
+/// The whole number that begins at `start`, and where it ends.
+fn number(chunk: &str, start: usize) -> Option<(u64, usize)> {
+    let rest = chunk.as_bytes().get(start..)?;
+    let length = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+    let digits = chunk.get(start..start + length)?;
+    // JSON knows no leading zeros.
+    let is_number = !digits.starts_with('0') || length == 1;
+    Some((digits.parse().ok().filter(|_| is_number)?, start + length))
+}
+
 /// Where a string of a chunk stands, between its quotes; none if that cannot be told.
 fn place(text: &str, chunk: &str) -> Option<Range<usize>> {
     let start = (text.as_ptr() as usize).wrapping_sub(chunk.as_ptr() as usize);
@@ -211,9 +282,12 @@ fn place_of_escaped(text: &str, chunk: &str) -> Option<Range<usize>> {
     found
 }
 
-/// The end of a chunk without its last brace and the white space around it. Some providers pad there, to hide how long the text is.
-fn unpadded(end: &str) -> Option<&str> {
-    end.trim_end_matches(SPACE).strip_suffix('}').map(|end| end.trim_end_matches(SPACE))
+/// Where a chunk ends without its last brace and the white space around it. Some providers pad there, to hide how long the text is.
+fn unpadded(chunk: &str) -> Option<usize> {
+    let is_dark = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let bytes = chunk.as_bytes();
+    let brace = bytes.iter().rposition(is_dark).filter(|&at| bytes.get(at) == Some(&b'}'))?;
+    bytes.get(..brace)?.iter().rposition(is_dark).map(|at| at + 1)
 }
 
 /// How long the beginning of a chunk is that is the same as a known one's.
@@ -227,14 +301,36 @@ fn string(chunk: &str, start: usize) -> Option<(Cow<'_, str>, usize)> {
     let mut end = start + memchr2(b'"', b'\\', bytes.get(start..)?)?;
     if bytes.get(end) == Some(&b'"') {
         let text = chunk.get(start..end)?;
-        // A control character is not allowed in a string.
-        let is_text = !text.is_empty() && text.bytes().all(|byte| byte >= 0x20);
-        return is_text.then_some((Cow::Borrowed(text), end));
+        return plain(text).filter(|text| !text.is_empty()).map(|text| (Cow::Borrowed(text), end));
     }
     while bytes.get(end) == Some(&b'\\') {
         let behind = end + 2;
         end = behind + memchr2(b'"', b'\\', bytes.get(behind..)?)?;
     }
-    let text: String = serde_json::from_str(chunk.get(start.checked_sub(1)?..=end)?).ok()?;
-    Some((Cow::Owned(text), end))
+    Some((Cow::Owned(unescaped(chunk, start, end)?), end))
+}
+
+/// What a string with escapes says. Its text stands between `start` and `end`.
+fn unescaped(chunk: &str, start: usize, end: usize) -> Option<String> {
+    let mut rest = chunk.get(start..end)?;
+    let mut text = String::with_capacity(rest.len());
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        text.push_str(plain(rest.get(..at)?)?);
+        text.push(match rest.as_bytes().get(at + 1)? {
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            &byte @ (b'"' | b'\\' | b'/') => char::from(byte),
+            // The others are rare.
+            _ => return serde_json::from_str(chunk.get(start.checked_sub(1)?..=end)?).ok(),
+        });
+        rest = rest.get(at + 2..)?;
+    }
+    text.push_str(plain(rest)?);
+    Some(text)
+}
+
+/// A text, if it has no control character, which is not allowed in a string.
+fn plain(text: &str) -> Option<&str> {
+    text.bytes().all(|byte| byte >= 0x20).then_some(text)
 }

@@ -42,25 +42,6 @@ impl Started {
     }
 }
 
-/// Reads what came as JSON text, or as an object that has been made one: then nothing can be borrowed from it.
-pub(super) fn read<'a, T>(
-    json: Cow<'a, str>,
-    out: &mut Decoded<'a>,
-    read: impl for<'b> FnOnce(&'b str, &mut Decoded<'b>) -> Result<T, Malformed>,
-) -> Result<T, Malformed> {
-    match json {
-        Cow::Borrowed(text) => read(text, out),
-        Cow::Owned(text) => {
-            let mut borrowed = Vec::new();
-            let result = read(&text, &mut borrowed)?;
-            for located in borrowed {
-                out.push(located.into_owned());
-            }
-            Ok(result)
-        }
-    }
-}
-
 /// Says what a message is, apart from its content and its end.
 pub(super) fn envelope<'a>(message: &mut Message<'a>, out: &mut Output<'_, 'a>) {
     out.push(Delta::Announced);
@@ -79,15 +60,20 @@ pub(super) fn content<'a>(content: Vec<RawObject<'a>>, field: Field, out: &mut D
     for (element, RawObject(json)) in content.into_iter().enumerate() {
         let origin = Origin::new(0, field, element);
         let slot = element as u64;
-        read(json, out, |json, out| block(slot, json, &mut Output::new(out, origin)))?;
-        Output::new(out, origin).push(Delta::Close { slot });
+        let mut out = Output::new(out, origin);
+        block(slot, serde_json::from_str(json)?, || Ok(json), &mut out)?;
+        out.push(Delta::Close { slot });
     }
     Ok(())
 }
 
-/// Says a block as far as it stands there.
-pub(super) fn block<'a>(slot: u64, json: &'a str, out: &mut Output<'_, 'a>) -> Result<Started, Malformed> {
-    let mut block: Block<'a> = serde_json::from_str(json)?;
+/// Says a block as far as it stands there. Of a kind that is not known, all of it is kept as it came.
+pub(super) fn block<'a>(
+    slot: u64,
+    mut block: Block<'a>,
+    json: impl FnOnce() -> Result<&'a str, Malformed>,
+    out: &mut Output<'_, 'a>,
+) -> Result<Started, Malformed> {
     let kind = block.kind.take().ok_or_else(|| Malformed::WrongShape("missing type".to_owned()))?.0;
     let started = match kind.as_ref() {
         "text" => text(slot, &mut block, out)?,
@@ -98,7 +84,7 @@ pub(super) fn block<'a>(slot: u64, json: &'a str, out: &mut Output<'_, 'a>) -> R
         name if name.ends_with("tool_result") => result(slot, kind, &mut block, out)?,
         _ => {
             out.push(open(slot, BlockKind::Unknown, None, kind));
-            out.grow(slot, Part::Raw, Cow::Borrowed(json));
+            out.grow(slot, Part::Raw, Cow::Borrowed(json()?));
             return Ok(Started::new(Sort::Other));
         }
     };
@@ -117,7 +103,7 @@ fn text<'a>(slot: u64, block: &mut Block<'a>, out: &mut Output<'_, 'a>) -> Resul
     }
     if let Some(Cow::Borrowed(citations)) = block.take("citations")? {
         for RawObject(json) in serde_json::from_str::<Vec<RawObject<'a>>>(citations)? {
-            out.push(Delta::NoteOn { slot, name: Cow::Borrowed("citations"), json });
+            out.push(Delta::NoteOn { slot, name: Cow::Borrowed("citations"), json: json.into() });
         }
     }
     Ok(Started::new(Sort::Text))

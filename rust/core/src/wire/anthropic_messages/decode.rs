@@ -6,21 +6,23 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
-use super::body::{self, Started};
+use super::body::{self, Sort, Started};
 use super::deltas;
-use super::schema::{Event, Message};
+use super::schema::{Event, Message, RawStart};
 use super::usage::Cumulative;
 use crate::delta::{Delta, Field, Located, Origin};
 use crate::error::Malformed;
 use crate::event::{Part, Quirk};
 use crate::sse::Frame;
-use crate::wire::json::{Extras, Raw, RawObject, Str};
+use crate::wire::json::{Extras, Fields, Raw, RawObject, Str};
+use crate::wire::output::string_of;
 use crate::wire::template::Templates;
 use crate::wire::{Decoded, TERMINATOR};
 
 /// Reads the events of one stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
     /// The blocks that have started, by their number.
     blocks: BTreeMap<u64, Started>,
@@ -29,8 +31,43 @@ pub struct Decoder {
     usage: Cumulative,
     has_started: bool,
     is_finished: bool,
-    /// The last deltas of the block that grows.
-    templates: Templates,
+    /// The last deltas and stops, and for which blocks they mean that.
+    templates: Templates<Means>,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self { templates: STANDARD.clone(), ..Self::without_templates() }
+    }
+}
+
+/// What the events that come often look like, as the vendor writes them, and the starts that they need: no stream has to learn them.
+const OFTEN: [&str; 7] = [
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking"}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"-"}}"#,
+    r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use"}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"-"}}"#,
+    r#"{"type":"content_block_stop","index":1}"#,
+    r#"{"type":"content_block_start","index":2,"content_block":{"type":"text"}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"-"}}"#,
+];
+
+static STANDARD: LazyLock<Templates<Means>> = LazyLock::new(|| {
+    let mut decoder = Decoder::without_templates();
+    for event in OFTEN {
+        // They are by the book. One that were not would only be learnt by each stream.
+        let _read = decoder.decode_json(event, &mut Vec::new());
+    }
+    decoder.templates
+});
+
+/// For which blocks an event means what it has meant before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Means {
+    /// For those of this sort.
+    The(Sort),
+    /// For all.
+    Any,
 }
 
 /// Where deltas go, and what says them.
@@ -76,6 +113,17 @@ impl<'out, 'a> Output<'out, 'a> {
 }
 
 impl Decoder {
+    fn without_templates() -> Self {
+        Self {
+            blocks: BTreeMap::new(),
+            ids: HashSet::new(),
+            usage: Cumulative::default(),
+            has_started: false,
+            is_finished: false,
+            templates: Templates::default(),
+        }
+    }
+
     /// Reads a server-sent event.
     pub fn decode_frame<'a>(&mut self, frame: &Frame<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         if !frame.data.is_empty() || frame.error.is_none() {
@@ -91,10 +139,12 @@ impl Decoder {
         if text.as_bytes() == TERMINATOR {
             return Ok(());
         }
-        // Under another name it would be counted as a mismatch.
-        let is_delta = name.is_empty() || name == b"content_block_delta";
-        if is_delta && self.templates.decode(text, out) {
-            return Ok(());
+        let start = out.len();
+        if let Some(means) = self.templates.decode(text, out) {
+            if self.is_alike(name, out.get(start..).unwrap_or_default(), means) {
+                return Ok(());
+            }
+            out.truncate(start);
         }
         let mut event: Event<'a> = match serde_json::from_str(text) {
             Err(_) if name == b"error" => {
@@ -103,7 +153,7 @@ impl Decoder {
             }
             read => read?,
         };
-        let (is_typed, start) = (event.kind.is_some(), out.len());
+        let is_typed = event.kind.is_some();
         match &event.kind {
             Some(kind) if !name.is_empty() && kind.0.as_bytes() != name => {
                 Output::of_event(out).push(Delta::Quirk(Quirk::EventTypeMismatch));
@@ -111,16 +161,35 @@ impl Decoder {
             Some(_) => {}
             None => event.kind = str::from_utf8(name).ok().map(|name| Str(Cow::Borrowed(name))),
         }
-        self.event(event, Some(text), out)?;
-        match out.get(start..) {
-            // It needs its own type to mean the same under no name.
-            Some(deltas @ [Located { delta: Delta::Grow { .. }, .. }]) if is_delta && is_typed => {
-                self.templates.remember(text, deltas, &[]);
-            }
-            // Any other event may change what a delta means.
-            Some(_) | None => self.templates.forget(),
+        self.event(event, text, out)?;
+        let said = out.get(start..).unwrap_or_default();
+        // It needs its own type to mean the same under no name.
+        if is_typed && let Some(means) = self.means(said) {
+            self.templates.remember(text, said, &[], means);
         }
         Ok(())
+    }
+
+    /// For which blocks an event says the same, if what it says follows from its text and the sort of its block.
+    fn means(&self, said: &[Located<'_>]) -> Option<Means> {
+        match said {
+            [Located { delta: Delta::Grow { slot, .. }, .. }] => Some(Means::The(self.blocks.get(slot)?.sort)),
+            [Located { delta: Delta::Close { .. }, .. }] => Some(Means::Any),
+            _ => None,
+        }
+    }
+
+    /// Whether an event that was recognised by an earlier one says that of its own block, and under its own name.
+    fn is_alike(&self, name: &[u8], said: &[Located<'_>], means: Means) -> bool {
+        let is_named = |own: &[u8]| name.is_empty() || name == own;
+        match said {
+            [Located { delta: Delta::Grow { slot, .. }, .. }] if is_named(b"content_block_delta") => {
+                let is_meant = |block: &Started| means == Means::The(block.sort);
+                self.blocks.get(slot).is_some_and(|block| is_meant(block) && !block.is_shadowed && !block.has_input)
+            }
+            [Located { delta: Delta::Close { .. }, .. }] => is_named(b"content_block_stop"),
+            _ => false,
+        }
     }
 
     /// Reads an event, or a whole body, from JSON text.
@@ -128,19 +197,19 @@ impl Decoder {
         self.decode_named(b"", text, out)
     }
 
-    fn event<'a>(&mut self, event: Event<'a>, source: Option<&'a str>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+    fn event<'a>(&mut self, event: Event<'a>, json: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         match event.kind.as_ref().map_or("", |kind| kind.0.as_ref()) {
             "content_block_delta" => self.block_delta(event, out)?,
-            "content_block_start" => self.block_start(event, out)?,
+            "content_block_start" => self.block_start(event, json, out)?,
             "content_block_stop" => block_stop(event, out)?,
             "message_start" => self.message_start(event, out)?,
-            "message_delta" => self.message_delta(event, out),
+            "message_delta" => self.message_delta(event, out)?,
             "message_stop" => message_stop(event, out),
             "ping" | "text" | "thinking" | "signature" | "citation" | "input_json" | "compaction" => {}
-            "message" => body::read(json_of(&event, source), out, |json, out| self.body(json, out))?,
-            "error" => error(event, source, out),
-            "" if event.error.is_some() => error(event, source, out),
-            _ => unknown(event, source, out)?,
+            "message" => self.body(json, out)?,
+            "error" => error(event, json, out),
+            "" if event.error.is_some() => error(event, json, out),
+            _ => unknown(event, json, out)?,
         }
         Ok(())
     }
@@ -153,13 +222,13 @@ impl Decoder {
             out.push(Delta::Refused(Quirk::SlotReused));
             return Ok(());
         }
-        deltas::say(slot, block, delta, &mut out);
+        deltas::say(slot, block, *delta, &mut out);
         out.notes(slot, event.extras);
         Ok(())
     }
 
-    fn block_start<'a>(&mut self, event: Event<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        let (Some(slot), Some(RawObject(json))) = (event.index, event.content_block) else {
+    fn block_start<'a>(&mut self, event: Event<'a>, json: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+        let (Some(slot), Some(block)) = (event.index, event.content_block) else {
             return Err(missing("index or content_block"));
         };
         if let Some(block) = self.blocks.get_mut(&slot) {
@@ -168,7 +237,11 @@ impl Decoder {
             return Ok(());
         }
         let before = out.len();
-        let started = body::read(json, out, |json, out| body::block(slot, json, &mut Output::of_event(out)))?;
+        let raw_block = || {
+            let start: RawStart<'a> = serde_json::from_str(json)?;
+            start.content_block.map(|RawObject(json)| json).ok_or_else(|| missing("content_block"))
+        };
+        let started = body::block(slot, *block, raw_block, &mut Output::of_event(out))?;
         if self.is_finished {
             // Nothing starts any more: its opening is refused, and the rest with it.
             out.truncate(before + 1);
@@ -193,7 +266,7 @@ impl Decoder {
     }
 
     fn message_start<'a>(&mut self, event: Event<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        let Some(Raw(json)) = event.message else { return Err(missing("message")) };
+        let Some(message) = event.message else { return Err(missing("message")) };
         if std::mem::replace(&mut self.has_started, true) {
             Output::of_event(out).push(Delta::Refused(Quirk::RepeatedStart));
             return Ok(());
@@ -202,13 +275,12 @@ impl Decoder {
             // What came before the start may have been said of another message.
             Output::of_event(out).push(Delta::Quirk(Quirk::MisplacedDelta));
         }
-        body::read(json, out, |json, out| self.started_message(json, out))?;
+        self.started_message(*message, out)?;
         Output::of_event(out).response_notes(event.extras);
         Ok(())
     }
 
-    fn started_message<'a>(&mut self, json: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        let mut message: Message<'a> = serde_json::from_str(json)?;
+    fn started_message<'a>(&mut self, mut message: Message<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         body::envelope(&mut message, &mut Output::of_event(out));
         // A message starts empty and unfinished. Whoever sends more is heard, and counted.
         let content = message.content.unwrap_or_default();
@@ -219,20 +291,20 @@ impl Decoder {
         if let Some(reason) = message.stop_reason.filter(|reason| !reason.0.is_empty()) {
             let mut out = Output::of_event(out);
             out.push(Delta::Quirk(Quirk::MisplacedDelta));
-            let json = Cow::Owned(serde_json::Value::from(reason.0.as_ref()).to_string());
+            let json = Cow::Owned(string_of(&reason.0));
             out.push(Delta::ResponseNote { name: Cow::Borrowed("stop_reason"), json });
         }
-        self.usage(message.usage, &mut Output::of_event(out));
-        Ok(())
+        self.usage(message.usage, &mut Output::of_event(out))
     }
 
-    fn message_delta<'a>(&mut self, event: Event<'a>, out: &mut Decoded<'a>) {
+    fn message_delta<'a>(&mut self, event: Event<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         let mut out = Output::of_event(out);
-        let delta = event.delta.unwrap_or_default();
+        let delta = *event.delta.unwrap_or_default();
         out.response_notes(delta.extras);
         out.response_notes(event.extras);
-        self.usage(event.usage, &mut out);
+        self.usage(event.usage, &mut out)?;
         self.stop(delta.stop_reason, &mut out);
+        Ok(())
     }
 
     /// A whole message, as an unstreamed answer is one.
@@ -240,17 +312,18 @@ impl Decoder {
         let mut message: Message<'a> = serde_json::from_str(json)?;
         body::envelope(&mut message, &mut Output::of_field(out, Field::Envelope));
         body::content(message.content.unwrap_or_default(), Field::MessageContent, out)?;
-        self.usage(message.usage, &mut Output::of_field(out, Field::Usage));
+        self.usage(message.usage, &mut Output::of_field(out, Field::Usage))?;
         self.stop(message.stop_reason, &mut Output::of_field(out, Field::FinishReason));
         Output::of_field(out, Field::Envelope).push(Delta::End);
         Ok(())
     }
 
-    fn usage(&mut self, usage: Option<RawObject<'_>>, out: &mut Output<'_, '_>) {
-        if let Some(RawObject(json)) = usage {
-            let (counts, json) = self.usage.add(&json);
-            out.push(Delta::Usage { counts, json: Cow::Owned(json) });
+    fn usage(&mut self, usage: Option<Fields<'_>>, out: &mut Output<'_, '_>) -> Result<(), Malformed> {
+        if let Some(said) = usage {
+            let (counts, json) = self.usage.add(said)?;
+            out.push(Delta::Usage { counts: Box::new(counts), json: Cow::Owned(json) });
         }
+        Ok(())
     }
 
     fn stop<'a>(&mut self, reason: Option<Str<'a>>, out: &mut Output<'_, 'a>) {
@@ -276,25 +349,18 @@ fn message_stop<'a>(event: Event<'a>, out: &mut Decoded<'a>) {
     out.push(Delta::End);
 }
 
-fn error<'a>(event: Event<'a>, source: Option<&'a str>, out: &mut Decoded<'a>) {
+fn error<'a>(event: Event<'a>, json: &'a str, out: &mut Decoded<'a>) {
     let mut out = Output::of_event(out);
-    let Some(Raw(json)) = event.error else {
-        return out.push(Delta::Error(json_of(&event, source)));
-    };
+    let Some(Raw(error)) = event.error else { return out.push(Delta::Error(json.into())) };
     out.response_notes(event.extras);
-    out.push(Delta::Error(json));
+    out.push(Delta::Error(error.into()));
 }
 
 /// An event of a type that is not known is kept whole.
-fn unknown<'a>(event: Event<'a>, source: Option<&'a str>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-    let json = json_of(&event, source);
+fn unknown<'a>(event: Event<'a>, json: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
     let name = event.kind.filter(|kind| !kind.0.is_empty()).ok_or_else(|| missing("type"))?.0;
-    Output::of_event(out).push(Delta::ResponseNote { name, json });
+    Output::of_event(out).push(Delta::ResponseNote { name, json: json.into() });
     Ok(())
-}
-
-fn json_of<'a>(event: &Event<'_>, source: Option<&'a str>) -> Cow<'a, str> {
-    source.map_or_else(|| Cow::Owned(event.to_json()), Cow::Borrowed)
 }
 
 fn missing(what: &str) -> Malformed {

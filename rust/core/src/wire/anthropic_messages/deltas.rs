@@ -29,7 +29,7 @@ pub(super) fn say<'a>(slot: u64, block: Option<&mut Started>, mut delta: Wire<'a
         }
         "citations_delta" if is_on(Sort::Text) => {
             if let Some(Raw(json)) = delta.citation {
-                out.push(Delta::NoteOn { slot, name: Cow::Borrowed("citations"), json });
+                out.push(Delta::NoteOn { slot, name: Cow::Borrowed("citations"), json: json.into() });
             }
         }
         "text_delta" | "thinking_delta" | "input_json_delta" | "signature_delta" | "citations_delta" => {

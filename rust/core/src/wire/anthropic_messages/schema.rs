@@ -3,22 +3,22 @@
 //! What comes once per token is typed; what comes once per block or message is kept as JSON text until it is known what it is.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::error::Malformed;
-use crate::wire::json::{Raw, RawObject, Str, wire_object};
+use crate::wire::json::{Fields, Raw, RawObject, Str, wire_object};
+use crate::wire::output::push_string;
 
 wire_object! {
     /// One event, of any type, or a whole body.
     Event {
         "type" => kind: Str<'a>,
         "index" => index: u64,
-        "delta" => delta: Delta<'a>,
-        "content_block" => content_block: RawObject<'a>,
-        "message" => message: Raw<'a>,
-        "usage" => usage: RawObject<'a>,
+        "delta" => delta: Box<Delta<'a>>,
+        "content_block" => content_block: Box<Block<'a>>,
+        "message" => message: Box<Message<'a>>,
+        "usage" => usage: Fields<'a>,
         "error" => error: Raw<'a>,
     }
 }
@@ -44,7 +44,7 @@ wire_object! {
         "role" => role: Str<'a>,
         "content" => content: Vec<RawObject<'a>>,
         "stop_reason" => stop_reason: Str<'a>,
-        "usage" => usage: RawObject<'a>,
+        "usage" => usage: Fields<'a>,
     }
     ignored: "type"
 }
@@ -53,6 +53,13 @@ wire_object! {
     /// A block, as it starts or as it stands in a body: its type, and its fields by name.
     Block {
         "type" => kind: Str<'a>,
+    }
+}
+
+wire_object! {
+    /// The start of a block that is kept as it came.
+    RawStart {
+        "content_block" => content_block: RawObject<'a>,
     }
 }
 
@@ -98,21 +105,6 @@ impl<'a> Block<'a> {
     }
 }
 
-impl Event<'_> {
-    /// The event as JSON again, for those that did not come as text.
-    pub(super) fn to_json(&self) -> String {
-        let mut object = Object::default();
-        object.text("type", self.kind.as_ref());
-        object.json("index", self.index.map(|index| index.to_string()).as_deref());
-        object.json("delta", self.delta.as_ref().map(Delta::to_json).as_deref());
-        object.json("content_block", self.content_block.as_ref().map(|block| block.0.as_ref()));
-        object.json("message", self.message.as_ref().map(|message| message.0.as_ref()));
-        object.json("usage", self.usage.as_ref().map(|usage| usage.0.as_ref()));
-        object.json("error", self.error.as_ref().map(|error| error.0.as_ref()));
-        object.finish(&self.extras)
-    }
-}
-
 impl Delta<'_> {
     /// The delta as JSON again, for types that have no meaning here.
     pub(super) fn to_json(&self) -> String {
@@ -122,26 +114,36 @@ impl Delta<'_> {
         object.text("partial_json", self.partial_json.as_ref());
         object.text("thinking", self.thinking.as_ref());
         object.text("signature", self.signature.as_ref());
-        object.json("citation", self.citation.as_ref().map(|citation| citation.0.as_ref()));
+        object.json("citation", self.citation.as_ref().map(|citation| citation.0));
         object.text("stop_reason", self.stop_reason.as_ref());
         object.finish(&self.extras)
     }
 }
 
-/// A JSON object that is being written.
+/// A JSON object that is being written. Its names may be the peer's own.
 #[derive(Default)]
 struct Object(String);
 
 impl Object {
+    fn name(&mut self, name: &str) -> &mut String {
+        if !self.0.is_empty() {
+            self.0.push(',');
+        }
+        push_string(&mut self.0, name);
+        self.0.push(':');
+        &mut self.0
+    }
+
     fn json(&mut self, name: &str, json: Option<&str>) {
-        let Some(json) = json else { return };
-        let comma = if self.0.is_empty() { "" } else { "," };
-        // Writing to a string cannot fail.
-        let _ = write!(self.0, "{comma}{}:{json}", serde_json::Value::from(name));
+        if let Some(json) = json {
+            self.name(name).push_str(json);
+        }
     }
 
     fn text(&mut self, name: &str, text: Option<&Str<'_>>) {
-        self.json(name, text.map(|text| serde_json::Value::from(text.0.as_ref()).to_string()).as_deref());
+        if let Some(Str(text)) = text {
+            push_string(self.name(name), text);
+        }
     }
 
     fn finish(mut self, extras: &[(Cow<'_, str>, Cow<'_, str>)]) -> String {

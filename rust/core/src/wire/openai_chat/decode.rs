@@ -29,7 +29,7 @@ pub struct Decoder {
     has_created: bool,
     /// The other fields of the last chunk's envelope. Chunks mostly repeat them, in the same order.
     notes: Vec<(String, String)>,
-    templates: Templates,
+    templates: Templates<()>,
 }
 
 impl Decoder {
@@ -50,13 +50,13 @@ impl Decoder {
             Deltas::new(out).envelope(Delta::End);
             return Ok(());
         }
-        if self.templates.decode(text, out) {
+        if self.templates.decode(text, out).is_some() {
             return Ok(());
         }
         let start = out.len();
         let read = self.chunk(serde_json::from_str(text)?, out);
         match &read {
-            Ok(unheard) => self.templates.remember(text, out.get(start..).unwrap_or_default(), unheard),
+            Ok(unheard) => self.templates.remember(text, out.get(start..).unwrap_or_default(), unheard, ()),
             Err(_) => self.templates.forget(),
         }
         read.map(drop).map_err(Malformed::from)
@@ -90,9 +90,9 @@ impl Decoder {
                 deltas.envelope(Delta::Identity { name, value: Identity::Text(text) });
             }
         }
-        if let Some(Raw(json)) = chunk.created.take().filter(|created| !self.has_created && !is_nothing(&created.0)) {
+        if let Some(Raw(json)) = chunk.created.take().filter(|created| !self.has_created && !is_nothing(created.0)) {
             self.has_created = true;
-            deltas.envelope(Delta::Identity { name: "created", value: Identity::Json(json) });
+            deltas.envelope(Delta::Identity { name: "created", value: Identity::Json(json.into()) });
         }
     }
 
@@ -121,7 +121,7 @@ fn is_nothing(json: &str) -> bool {
 fn decode_error<'a>(error: &'a [u8], out: &mut Decoded<'a>) -> Result<(), Malformed> {
     let text = str::from_utf8(error).map_err(|_| Malformed::InvalidUtf8)?;
     let inner = serde_json::from_str::<Failure<'a>>(text).ok().and_then(|failure| failure.error);
-    let json = inner.map_or_else(|| json_or_string(text), |error| error.0);
+    let json = inner.map_or_else(|| json_or_string(text), |error| Cow::Borrowed(error.0));
     Deltas::new(out).push(Field::Error, 0, Delta::Error(json));
     Ok(())
 }
@@ -167,9 +167,9 @@ impl<'out, 'a> Deltas<'out, 'a> {
 
     fn chunk(&mut self, chunk: Chunk<'a>) -> Result<(), serde_json::Error> {
         let is_body = chunk.object.is_some_and(|object| object.0 == BODY);
-        let groq_usage = chunk.x_groq.as_ref().and_then(|groq| usage_of_groq(&groq.0));
+        let groq_usage = chunk.x_groq.as_ref().and_then(|groq| usage_of_groq(groq.0));
         if let Some(Raw(json)) = chunk.x_groq {
-            self.envelope(Delta::ResponseNote { name: Cow::Borrowed("x_groq"), json });
+            self.envelope(Delta::ResponseNote { name: Cow::Borrowed("x_groq"), json: json.into() });
         }
         for (position, choice) in chunk.choices.unwrap_or_default().into_iter().enumerate() {
             self.position = position;
@@ -178,11 +178,11 @@ impl<'out, 'a> Deltas<'out, 'a> {
         }
         (self.position, self.choice) = (0, 0);
         if let Some(json) = chunk.usage.map(|usage| usage.0).or(groq_usage) {
-            let counts = usage::counts(&json);
-            self.push(Field::Usage, 0, Delta::Usage { counts, json });
+            let counts = Box::new(usage::counts(json));
+            self.push(Field::Usage, 0, Delta::Usage { counts, json: json.into() });
         }
         if let Some(Raw(json)) = chunk.error {
-            self.push(Field::Error, 0, Delta::Error(json));
+            self.push(Field::Error, 0, Delta::Error(json.into()));
         }
         Ok(())
     }
@@ -193,36 +193,21 @@ impl<'out, 'a> Deltas<'out, 'a> {
         if let Some(delta) = choice.delta {
             self.delta(*delta);
         } else if let Some(Raw(json)) = choice.message.take_if(|_| is_body) {
-            self.message(json)?;
+            self.delta(body::delta_of(json)?);
         }
         if let Some(Raw(json)) = choice.logprobs {
-            self.note(Cow::Borrowed("logprobs"), json, false);
+            self.note(Cow::Borrowed("logprobs"), json.into(), false);
         }
         for (name, value) in [("message", choice.message), ("text", choice.text)] {
             // Beside a delta they repeat what it says.
             if let Some(Raw(json)) = value.filter(|_| !has_delta) {
-                self.note(Cow::Borrowed(name), json, true);
+                self.note(Cow::Borrowed(name), json.into(), true);
             }
         }
         self.notes(choice.extras);
         if let Some(word) = given(choice.finish_reason) {
             let reason = finish_reason(&word).map_or_else(|| word.clone(), Cow::Borrowed);
             self.push(Field::FinishReason, 0, Delta::Stop { reason, native: word });
-        }
-        Ok(())
-    }
-
-    /// The message of an answer that was not streamed: all of it in one delta.
-    fn message(&mut self, json: Cow<'a, str>) -> Result<(), serde_json::Error> {
-        match json {
-            Cow::Borrowed(json) => self.delta(body::delta_of(json)?),
-            Cow::Owned(json) => {
-                let mut deltas = Vec::new();
-                let mut inner =
-                    Deltas { out: &mut deltas, choice: self.choice, position: self.position, unheard: Vec::new() };
-                inner.delta(body::delta_of(&json)?);
-                self.out.extend(deltas.into_iter().map(|each| -> Located<'a> { each.into_owned() }));
-            }
         }
         Ok(())
     }
@@ -242,10 +227,14 @@ impl<'out, 'a> Deltas<'out, 'a> {
             self.push(Field::Refusal, 0, Delta::Refusal(text));
         }
         if let Some(Raw(json)) = delta.audio {
-            self.push(Field::Audio, 0, Delta::Raw { kind: Cow::Borrowed("audio"), json, whole: false });
+            self.push(Field::Audio, 0, Delta::Raw { kind: Cow::Borrowed("audio"), json: json.into(), whole: false });
         }
         for (element, Raw(json)) in delta.images.into_iter().flatten().enumerate() {
-            self.push(Field::Image, element, Delta::Raw { kind: Cow::Borrowed("image"), json, whole: true });
+            self.push(
+                Field::Image,
+                element,
+                Delta::Raw { kind: Cow::Borrowed("image"), json: json.into(), whole: true },
+            );
         }
         for (element, call) in delta.tool_calls.into_iter().flatten().enumerate() {
             self.push(Field::ToolCall, element, Delta::Call(Box::new(call_of(call))));
@@ -259,7 +248,7 @@ impl<'out, 'a> Deltas<'out, 'a> {
         }
         self.out.extend(strange);
         for Raw(json) in delta.annotations.into_iter().flatten() {
-            self.note(Cow::Borrowed("annotations"), json, false);
+            self.note(Cow::Borrowed("annotations"), json.into(), false);
         }
         self.notes(delta.extras);
     }
@@ -301,11 +290,12 @@ impl<'out, 'a> Deltas<'out, 'a> {
     /// Parts are rare, so they are copied out of the chunk.
     fn parts(&mut self, parts: Vec<Raw<'a>>) {
         for (element, Raw(json)) in parts.into_iter().enumerate() {
-            let delta = match serde_json::from_str::<ContentPart<'_>>(&json) {
+            let delta = match serde_json::from_str::<ContentPart<'_>>(json) {
                 Ok(part) => delta_of_part(part),
                 Err(_) => None,
             };
-            let delta = delta.unwrap_or_else(|| Delta::Raw { kind: kind_of_part(&json), json, whole: true });
+            let delta =
+                delta.unwrap_or_else(|| Delta::Raw { kind: kind_of_part(json), json: json.into(), whole: true });
             self.push(Field::ContentPart, element, delta);
         }
     }
@@ -327,7 +317,7 @@ fn flat_text(content: Content<'_>) -> Option<String> {
         Content::Text(text) => Some(text.into_owned()),
         Content::Parts(parts) => {
             let text = |part: &Raw<'_>| {
-                let part = serde_json::from_str::<ContentPart<'_>>(&part.0).ok()?;
+                let part = serde_json::from_str::<ContentPart<'_>>(part.0).ok()?;
                 Some(part.text?.0.into_owned())
             };
             parts.iter().map(text).collect()
@@ -341,9 +331,8 @@ fn kind_of_part(json: &str) -> Cow<'static, str> {
     kind.map_or(Cow::Borrowed("part"), |kind| Cow::Owned(kind.to_owned()))
 }
 
-fn usage_of_groq<'a>(json: &str) -> Option<Cow<'a, str>> {
-    let usage = serde_json::from_str::<Groq<'_>>(json).ok()?.usage?;
-    Some(Cow::Owned(usage.0.into_owned()))
+fn usage_of_groq(json: &str) -> Option<&str> {
+    serde_json::from_str::<Groq<'_>>(json).ok()?.usage.map(|usage| usage.0)
 }
 
 fn call_of(call: ToolCall<'_>) -> CallDelta<'_> {

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::calls::{Came, WholeItem};
 use super::items::{Items, Out};
-use super::schema::{Incomplete, Response, Source, text_of};
+use super::schema::{Incomplete, Response, text_of};
 use super::usage;
 use crate::delta::{Delta, Field, Identity, Origin};
 use crate::event::Quirk;
+use crate::wire::json::Raw;
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +40,10 @@ pub(crate) fn envelope<'a>(response: &mut Response<'a>, out: &mut Out<'_, 'a>) {
             out.push(Delta::Identity { name, value: Identity::Text(text.0) });
         }
     }
-    if let Some(Source(json)) = response.created_at.take() {
+    if let Some(Raw(json)) = response.created_at.take() {
         out.push(Delta::Identity { name: "created", value: Identity::Json(Cow::Borrowed(json)) });
     }
-    let details = response.incomplete_details.map(|Source(json)| ("incomplete_details".into(), json.into()));
+    let details = response.incomplete_details.map(|Raw(json)| ("incomplete_details".into(), json.into()));
     for (name, json) in std::mem::take(&mut response.extras).into_iter().chain(details) {
         out.push(Delta::ResponseNote { name, json });
     }
@@ -89,10 +90,10 @@ fn read_output<'a>(response: &mut Response<'a>) -> Result<Vec<WholeItem<'a>>, se
 }
 
 fn finish<'a>(items: &mut Items, response: &Response<'a>, ending: Ending, out: &mut Out<'_, 'a>) {
-    if let Some(Source(json)) = response.usage.filter(|usage| usage.0.starts_with('{')) {
-        out.push(Delta::Usage { counts: usage::counts(json), json: Cow::Borrowed(json) });
+    if let Some(Raw(json)) = response.usage.filter(|usage| usage.0.starts_with('{')) {
+        out.push(Delta::Usage { counts: Box::new(usage::counts(json)), json: Cow::Borrowed(json) });
     }
-    let error = response.error.map(|Source(json)| Cow::Borrowed(json));
+    let error = response.error.map(|Raw(json)| Cow::Borrowed(json));
     match (ending, error) {
         (Ending::Failed, error) => return fail(error.unwrap_or(Cow::Borrowed("{}")), out),
         (Ending::None, error) => {
@@ -122,8 +123,8 @@ pub(crate) fn fail<'a>(error: Cow<'a, str>, out: &mut Out<'_, 'a>) {
 }
 
 /// The reason in the one vocabulary, and the wire's own word.
-fn incomplete_reason(details: Option<Source<'_>>) -> (Cow<'_, str>, Cow<'_, str>) {
-    let details = details.and_then(|Source(json)| serde_json::from_str::<Incomplete<'_>>(json).ok());
+fn incomplete_reason(details: Option<Raw<'_>>) -> (Cow<'_, str>, Cow<'_, str>) {
+    let details = details.and_then(|Raw(json)| serde_json::from_str::<Incomplete<'_>>(json).ok());
     let native = details.and_then(|details| details.reason).map_or(Cow::Borrowed("incomplete"), |reason| reason.0);
     let reason = if native == "max_output_tokens" { Cow::Borrowed("length") } else { native.clone() };
     (reason, native)

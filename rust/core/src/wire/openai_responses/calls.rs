@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::items::{Items, NOWHERE, Out, OutputItem, Place};
 use super::kinds::{Family, Shape, shape};
 use super::parts::WholePart;
-use super::schema::{Event, Item, Operation, Source, Words, text_of};
+use super::schema::{Event, Item, Operation, Words, text_of};
 use crate::delta::{BlockHead, Delta, Identity};
 use crate::event::{BlockKind, Part, Quirk};
+use crate::wire::json::Raw;
 
 /// An item with its parts, and its JSON.
 pub(crate) struct WholeItem<'a> {
@@ -27,7 +28,7 @@ pub(crate) enum Came {
 }
 
 impl<'a> WholeItem<'a> {
-    pub(crate) fn read(Source(json): Source<'a>) -> Result<Self, serde_json::Error> {
+    pub(crate) fn read(Raw(json): Raw<'a>) -> Result<Self, serde_json::Error> {
         let item: Item<'a> = serde_json::from_str(json)?;
         let kind = item.kind.as_ref().map_or("", |kind| kind.0.as_ref());
         let (content, summary) = match shape(kind) {
@@ -59,7 +60,7 @@ fn arguments_of<'a>(item: &mut Item<'a>) -> Option<Arguments<'a>> {
     match words {
         Some(Words::Text(text)) => Some(Arguments { text, is_json: false }),
         Some(Words::Json(json)) => Some(Arguments { text: Cow::Owned(json), is_json: true }),
-        None => json.map(|Source(json)| Arguments { text: Cow::Borrowed(json), is_json: true }),
+        None => json.map(|Raw(json)| Arguments { text: Cow::Borrowed(json), is_json: true }),
     }
 }
 
@@ -137,7 +138,7 @@ impl OutputItem {
     }
 
     /// Whether what was streamed of commands or a patch is what the item says.
-    fn does(&self, Source(json): Source<'_>) -> bool {
+    fn does(&self, Raw(json): Raw<'_>) -> bool {
         let Ok(operation) = serde_json::from_str::<Operation<'_>>(json) else { return self.operations.is_empty() };
         let commands = operation.commands.unwrap_or_default();
         let said = |index: u32| match &operation.diff {

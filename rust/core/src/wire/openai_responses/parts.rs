@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use super::items::{ItemBlock, Items, Out, OutputItem, Place};
 use super::kinds::{Family, part_kind};
-use super::schema::{Item, Part, Source, Words, text_of};
+use super::schema::{Item, Part, Words, text_of};
 use crate::delta::{BlockHead, Delta};
 use crate::event::{BlockKind, Part as BlockPart, Quirk};
-use crate::wire::json::Str;
+use crate::wire::json::{Raw, Str};
 
 /// The wire's name for reasoning that is no summary. Its blocks have it, so that it can be told from a summary.
 const RAW_REASONING: &str = "reasoning_text";
@@ -22,14 +22,14 @@ pub(crate) struct WholePart<'a> {
 }
 
 impl<'a> WholePart<'a> {
-    pub(crate) fn read(source: Source<'a>) -> Result<Self, serde_json::Error> {
+    pub(crate) fn read(source: Raw<'a>) -> Result<Self, serde_json::Error> {
         Ok(Self { part: serde_json::from_str(source.0)?, json: source.0 })
     }
 
     /// The elements of a list of parts.
-    pub(crate) fn read_all(list: Option<Source<'a>>) -> Result<Vec<Self>, serde_json::Error> {
+    pub(crate) fn read_all(list: Option<Raw<'a>>) -> Result<Vec<Self>, serde_json::Error> {
         let Some(list) = list else { return Ok(Vec::new()) };
-        let parts: Option<Vec<Source<'a>>> = serde_json::from_str(list.0)?;
+        let parts: Option<Vec<Raw<'a>>> = serde_json::from_str(list.0)?;
         parts.unwrap_or_default().into_iter().map(Self::read).collect()
     }
 
@@ -104,7 +104,7 @@ impl Items {
         &mut self,
         at: TextPlace,
         text: Cow<'a, str>,
-        logprobs: Vec<Source<'a>>,
+        logprobs: Vec<Raw<'a>>,
         out: &mut Out<'_, 'a>,
     ) {
         let Some(block) = self.text_block(at, out) else { return };
@@ -115,7 +115,7 @@ impl Items {
         }
         block.grow(text, out);
         block.logprobs += logprobs.len();
-        for Source(json) in logprobs {
+        for Raw(json) in logprobs {
             block.note("logprobs", json, out);
         }
     }
@@ -124,7 +124,7 @@ impl Items {
         &mut self,
         at: TextPlace,
         text: Cow<'a, str>,
-        logprobs: Vec<Source<'a>>,
+        logprobs: Vec<Raw<'a>>,
         out: &mut Out<'_, 'a>,
     ) {
         let Some(block) = self.text_block(at, out) else { return };
@@ -154,12 +154,12 @@ impl Items {
 
 impl ItemBlock {
     /// Notes what only the end of the text has.
-    fn note_logprobs<'a>(&mut self, logprobs: Vec<Source<'a>>, out: &mut Out<'_, 'a>) {
+    fn note_logprobs<'a>(&mut self, logprobs: Vec<Raw<'a>>, out: &mut Out<'_, 'a>) {
         if self.logprobs > 0 {
             return;
         }
         self.logprobs = logprobs.len();
-        for Source(json) in logprobs {
+        for Raw(json) in logprobs {
             self.note("logprobs", json, out);
         }
     }
@@ -172,10 +172,10 @@ impl ItemBlock {
         }
     }
 
-    fn note_annotations<'a>(&mut self, annotations: Vec<Source<'a>>, out: &mut Out<'_, 'a>) {
+    fn note_annotations<'a>(&mut self, annotations: Vec<Raw<'a>>, out: &mut Out<'_, 'a>) {
         let known = self.annotations;
         self.annotations = known.max(annotations.len());
-        for Source(json) in annotations.into_iter().skip(known) {
+        for Raw(json) in annotations.into_iter().skip(known) {
             self.note("annotations", json, out);
         }
     }

@@ -27,12 +27,12 @@ wire_object! {
         "command" => command: Words<'a>,
         "diff" => diff: Words<'a>,
         "name" => name: Words<'a>,
-        "logprobs" => logprobs: Vec<Source<'a>>,
-        "annotation" => annotation: Source<'a>,
-        "item" => item: Source<'a>,
-        "part" => part: Source<'a>,
+        "logprobs" => logprobs: Vec<Raw<'a>>,
+        "annotation" => annotation: Raw<'a>,
+        "item" => item: Raw<'a>,
+        "part" => part: Raw<'a>,
         "response" => response: Box<Response<'a>>,
-        "error" => error: Source<'a>,
+        "error" => error: Raw<'a>,
         "message" => message: Words<'a>,
         "param" => param: Words<'a>,
     }
@@ -44,12 +44,12 @@ wire_object! {
     Response {
         "id" => id: Str<'a>,
         "model" => model: Str<'a>,
-        "created_at" => created_at: Source<'a>,
+        "created_at" => created_at: Raw<'a>,
         "status" => status: Words<'a>,
-        "output" => output: Vec<Source<'a>>,
-        "usage" => usage: Source<'a>,
-        "error" => error: Source<'a>,
-        "incomplete_details" => incomplete_details: Source<'a>,
+        "output" => output: Vec<Raw<'a>>,
+        "usage" => usage: Raw<'a>,
+        "error" => error: Raw<'a>,
+        "incomplete_details" => incomplete_details: Raw<'a>,
     }
     ignored: "object", "output_text", "background", "frequency_penalty", "include", "input", "instructions", "max_output_tokens",
         "max_tool_calls", "metadata", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key",
@@ -69,13 +69,13 @@ wire_object! {
         "arguments" => arguments: Words<'a>,
         "input" => input: Words<'a>,
         "code" => code: Words<'a>,
-        "content" => content: Source<'a>,
-        "summary" => summary: Source<'a>,
+        "content" => content: Raw<'a>,
+        "summary" => summary: Raw<'a>,
         "encrypted_content" => encrypted_content: Words<'a>,
-        "action" => action: Source<'a>,
-        "actions" => actions: Source<'a>,
-        "operation" => operation: Source<'a>,
-        "queries" => queries: Source<'a>,
+        "action" => action: Raw<'a>,
+        "actions" => actions: Raw<'a>,
+        "operation" => operation: Raw<'a>,
+        "queries" => queries: Raw<'a>,
         "output" => output: Words<'a>,
         "result" => result: Words<'a>,
     }
@@ -87,8 +87,8 @@ wire_object! {
         "type" => kind: Str<'a>,
         "text" => text: Words<'a>,
         "refusal" => refusal: Words<'a>,
-        "annotations" => annotations: Vec<Source<'a>>,
-        "logprobs" => logprobs: Vec<Source<'a>>,
+        "annotations" => annotations: Vec<Raw<'a>>,
+        "logprobs" => logprobs: Vec<Raw<'a>>,
         "signature" => signature: Words<'a>,
     }
 }
@@ -105,19 +105,6 @@ wire_object! {
     /// Why a response is incomplete.
     Incomplete {
         "reason" => reason: Str<'a>,
-    }
-}
-
-/// A value as its JSON text, lent from that of the event.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a>(pub(crate) &'a str);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Source<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Raw::deserialize(deserializer)?.0 {
-            Cow::Borrowed(text) => Ok(Self(text)),
-            Cow::Owned(_) => Err(de::Error::custom("a value without its text")),
-        }
     }
 }
 
