@@ -90,7 +90,7 @@ impl Scanner {
         if !is_new || captures.has_repeated {
             ops.push(Op::Quirk(Quirk::RepeatedAttribute));
         }
-        grow(Part::Arguments, &out, ops);
+        grow(Part::Arguments, out, ops);
         true
     }
 
@@ -146,7 +146,7 @@ impl Scanner {
             // No arguments at all would count as whole.
             out.push('{');
         }
-        grow(Part::Arguments, &out, ops);
+        grow(Part::Arguments, out, ops);
         if !is_whole {
             ops.push(Op::Quirk(Quirk::UnclosedTag));
             ops.push(Op::Note(UNCLOSED, "true".to_owned()));

@@ -7,15 +7,10 @@ use super::tag::{Tag, TagHead};
 use super::vocabulary::{Body, Element, Kept, Marker, MarkerPiece, Role, Vocabulary, VocabularyError};
 
 /// What a marker does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Opens or closes elements, named by their numbers.
-    Element {
-        /// Those that it opens.
-        opens: Vec<usize>,
-        /// Those that it closes.
-        closes: Vec<usize>,
-    },
+    /// Opens or closes elements.
+    Element,
     /// Ends the answer.
     Stop,
     /// Begins or ends fenced code.
@@ -32,11 +27,15 @@ pub(super) enum Meaning {
 
 /// A marker and what it does.
 #[derive(Clone, Debug)]
-pub(super) struct Lexeme {
-    pub(super) shape: Shape,
+struct Lexeme {
+    shape: Shape,
     /// The same, if it is a tag.
     tag: Option<Tag>,
-    pub(super) meaning: Meaning,
+    meaning: Meaning,
+    /// The numbers of the elements that it opens.
+    opens: Vec<usize>,
+    /// The numbers of those that it closes.
+    closes: Vec<usize>,
 }
 
 impl Lexeme {
@@ -45,20 +44,7 @@ impl Lexeme {
             Shape::Pieces(pieces) => Tag::of(pieces),
             Shape::JsonCall { .. } | Shape::Entity => None,
         };
-        Self { shape, tag, meaning }
-    }
-
-    /// The elements that it opens, and those that it closes.
-    fn elements(&self) -> (&[usize], &[usize]) {
-        match &self.meaning {
-            Meaning::Element { opens, closes } => (opens, closes),
-            Meaning::Stop
-            | Meaning::Fence
-            | Meaning::CdataOpen
-            | Meaning::CdataClose
-            | Meaning::Entity
-            | Meaning::JsonCall => (&[], &[]),
-        }
+        Self { shape, tag, meaning, opens: Vec::new(), closes: Vec::new() }
     }
 
     /// Whether the marker stands at the beginning of a text; its head is read once for all tags.
@@ -69,10 +55,6 @@ impl Lexeme {
             (None, Some(_) | None) => self.shape.matches(text, captures),
         }
     }
-}
-
-fn head(text: &str) -> Option<TagHead<'_>> {
-    text.starts_with('<').then(|| TagHead::read(text))
 }
 
 /// Where some markers are looked for and others are not.
@@ -91,9 +73,8 @@ pub(super) enum Scope {
 /// The markers of one scope, and how each may begin.
 #[derive(Clone, Debug)]
 struct Table {
-    /// Those that are tags, and the bytes that their names begin with.
-    tags: Vec<usize>,
-    is_name: [bool; 256],
+    /// Those that are tags, each behind the byte that its name begins with.
+    tags: Vec<(u8, usize)>,
     others: Vec<usize>,
     firsts: Vec<u8>,
     is_first: [bool; 256],
@@ -121,7 +102,7 @@ pub(super) enum Lookup<'t> {
 #[derive(Clone, Debug)]
 pub struct Grammar {
     pub(super) vocabulary: Vocabulary,
-    pub(super) lexemes: Vec<Lexeme>,
+    lexemes: Vec<Lexeme>,
     text: Table,
     section: Table,
     results: Table,
@@ -166,12 +147,29 @@ impl Grammar {
         self.table(scope).next_start(text, at)
     }
 
-    /// The marker at the beginning of a text: of several, the one that ends first. At the end of the input nothing more can come.
-    pub(super) fn lookup<'t>(&self, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
+    /// The marker at the beginning of a text. What closes the element that is open, `own`, comes first: it may stand inside of what looks
+    /// like another. At the end of the input nothing more can come.
+    pub(super) fn lookup<'t>(&self, own: Option<usize>, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
+        let head = text.starts_with('<').then(|| TagHead::read(text));
+        let may_come = text.len() < self.tag_bytes && !is_last;
+        let closing = own.and_then(|own| self.lexemes.get(own).map(|lexeme| (own, lexeme)));
+        if let Some((own, lexeme)) = closing {
+            match lexeme.matches(text, head, &mut Captures::default()) {
+                Matched::Full(length) if length <= self.tag_bytes => {
+                    return Lookup::Found(Found { lexeme: own, length, captures: Captures::default() });
+                }
+                Matched::Partial if may_come => return Lookup::Partial,
+                Matched::Full(_) | Matched::Partial | Matched::No => {}
+            }
+        }
+        self.lookup_any(self.table(scope), text, head, may_come)
+    }
+
+    /// Any of the markers of a table: of several, the one that ends first.
+    fn lookup_any<'t>(&self, table: &Table, text: &'t str, head: Option<TagHead<'t>>, may_come: bool) -> Lookup<'t> {
         let mut best: Option<Found<'t>> = None;
         let mut is_partial = false;
-        let head = head(text);
-        for &number in self.table(scope).candidates(head) {
+        for number in table.candidates(head) {
             let Some(lexeme) = self.lexemes.get(number) else { continue };
             let mut captures = Captures::default();
             match lexeme.matches(text, head, &mut captures) {
@@ -182,7 +180,7 @@ impl Grammar {
                         best = Some(Found { lexeme: number, length, captures });
                     }
                 }
-                Matched::Partial => is_partial |= text.len() < self.tag_bytes && !is_last,
+                Matched::Partial => is_partial |= may_come,
                 Matched::No => {}
             }
         }
@@ -193,14 +191,9 @@ impl Grammar {
         }
     }
 
-    /// Whether one marker stands at the beginning of a text.
-    pub(super) fn lookup_one(&self, lexeme: usize, text: &str, is_last: bool) -> Matched {
-        let Some(lexeme) = self.lexemes.get(lexeme) else { return Matched::No };
-        match lexeme.matches(text, head(text), &mut Captures::default()) {
-            Matched::Full(length) if length <= self.tag_bytes => Matched::Full(length),
-            Matched::Partial if text.len() < self.tag_bytes && !is_last => Matched::Partial,
-            Matched::Full(_) | Matched::Partial | Matched::No => Matched::No,
-        }
+    /// What a marker does.
+    pub(super) fn meaning(&self, lexeme: usize) -> Option<Meaning> {
+        self.lexemes.get(lexeme).map(|lexeme| lexeme.meaning)
     }
 
     pub(super) fn element(&self, number: usize) -> Option<&Element> {
@@ -213,7 +206,7 @@ impl Grammar {
 
     /// The elements that a marker opens, and those that it closes.
     pub(super) fn elements_of(&self, lexeme: usize) -> (&[usize], &[usize]) {
-        self.lexemes.get(lexeme).map_or((&[], &[]), Lexeme::elements)
+        self.lexemes.get(lexeme).map_or((&[], &[]), |lexeme| (&lexeme.opens, &lexeme.closes))
     }
 
     /// The marker that closes an element.
@@ -223,26 +216,26 @@ impl Grammar {
 }
 
 fn closing(element: usize, lexemes: &[Lexeme]) -> Option<usize> {
-    lexemes.iter().position(|lexeme| lexeme.elements().1.contains(&element))
+    lexemes.iter().position(|lexeme| lexeme.closes.contains(&element))
 }
 
-fn add(shape: Shape, meaning: Meaning, lexemes: &mut Vec<Lexeme>) {
-    let Some(known) = lexemes.iter_mut().find(|known| known.shape == shape) else {
-        return lexemes.push(Lexeme::new(shape, meaning));
-    };
-    if let (Meaning::Element { opens, closes }, Meaning::Element { opens: more, closes: others }) =
-        (&mut known.meaning, meaning)
-    {
-        opens.extend(more);
-        closes.extend(others);
-    }
+/// Adds a marker, unless it is there.
+fn add(shape: Shape, meaning: Meaning, lexemes: &mut Vec<Lexeme>) -> Option<&mut Lexeme> {
+    let known = lexemes.iter().position(|known| known.shape == shape);
+    let at = known.unwrap_or_else(|| {
+        lexemes.push(Lexeme::new(shape, meaning));
+        lexemes.len() - 1
+    });
+    lexemes.get_mut(at).filter(|lexeme| lexeme.meaning == meaning)
 }
 
 fn add_element(number: usize, element: &Element, lexemes: &mut Vec<Lexeme>) {
     let marker = |marker: &Marker| Shape::Pieces(marker.clone());
-    add(marker(&element.open), Meaning::Element { opens: vec![number], closes: Vec::new() }, lexemes);
-    if let Some(close) = &element.close {
-        add(marker(close), Meaning::Element { opens: Vec::new(), closes: vec![number] }, lexemes);
+    if let Some(open) = add(marker(&element.open), Meaning::Element, lexemes) {
+        open.opens.push(number);
+    }
+    if let Some(close) = element.close.as_ref().and_then(|close| add(marker(close), Meaning::Element, lexemes)) {
+        close.closes.push(number);
     }
     if let Body::JsonCalls { names, arguments } = &element.body {
         let shape = Shape::JsonCall { names: names.clone(), arguments: arguments.clone() };
@@ -294,14 +287,14 @@ fn belongs(lexeme: &Lexeme, vocabulary: &Vocabulary, scope: Scope) -> bool {
     if begins_with_word {
         return scope == Scope::Section;
     }
-    match &lexeme.meaning {
-        Meaning::Element { opens, closes } => {
+    match lexeme.meaning {
+        Meaning::Element => {
             // `<result>` is a word of many languages: only inside results is it a marker.
             let is_result = |number: &usize| {
                 let role = vocabulary.elements.get(*number).map(|element| element.role);
                 matches!(role, Some(Role::Result | Role::Failure))
             };
-            scope == Scope::Results || !opens.iter().chain(closes).all(is_result)
+            scope == Scope::Results || !lexeme.opens.iter().chain(&lexeme.closes).all(is_result)
         }
         Meaning::Stop | Meaning::Fence => scope == Scope::Text,
         Meaning::CdataOpen | Meaning::CdataClose | Meaning::Entity => scope == Scope::Value,
@@ -320,27 +313,29 @@ impl Table {
         let own: Vec<usize> = (0..all.len())
             .filter(|&number| all.get(number).is_some_and(|lexeme| belongs(lexeme, vocabulary, scope)))
             .collect();
-        let (mut is_first, mut is_second, mut is_name) = ([false; 256], [false; 256], [false; 256]);
-        for lexeme in own.iter().filter_map(|&number| all.get(number)) {
+        let (mut is_first, mut is_second) = ([false; 256], [false; 256]);
+        let (mut tags, mut others) = (Vec::new(), Vec::new());
+        for number in own {
+            let Some(lexeme) = all.get(number) else { continue };
             lexeme.shape.each_start(|first, second| {
                 mark(&mut is_first, first);
                 mark(&mut is_second, second);
             });
-            if let Some(first) = lexeme.tag.as_ref().and_then(Tag::first) {
-                mark(&mut is_name, first);
+            match &lexeme.tag {
+                Some(tag) => tags.push((tag.first(), number)),
+                None => others.push(number),
             }
         }
-        let is_tag = |number: &usize| all.get(*number).is_some_and(|lexeme| lexeme.tag.is_some());
-        let (tags, others) = own.into_iter().partition(is_tag);
         let firsts = (0..=u8::MAX).filter(|&byte| is_first.get(usize::from(byte)) == Some(&true)).collect();
-        Self { tags, is_name, others, firsts, is_first, is_second }
+        Self { tags, others, firsts, is_first, is_second }
     }
 
     /// The markers that a text with this head may begin with.
-    fn candidates(&self, head: Option<TagHead<'_>>) -> impl Iterator<Item = &usize> {
-        let is_name = |byte: u8| self.is_name.get(usize::from(byte)).copied().unwrap_or_default();
-        let may_be_tag = head.is_some_and(|head| head.may_begin(is_name));
-        self.others.iter().chain(self.tags.iter().filter(move |_| may_be_tag))
+    fn candidates(&self, head: Option<TagHead<'_>>) -> impl Iterator<Item = usize> {
+        let tags = if head.is_some() { self.tags.as_slice() } else { &[] };
+        let may_be = move |first: u8| head.is_some_and(|head| head.may_begin(first));
+        let named = tags.iter().filter(move |(first, _)| may_be(*first)).map(|&(_, number)| number);
+        self.others.iter().copied().chain(named)
     }
 
     fn next_start(&self, text: &[u8], at: usize) -> Option<usize> {

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::call::{Call, Inside};
-use super::grammar::{Found, Grammar, Lookup, Scope};
+use super::grammar::{Grammar, Lookup, Scope};
 use super::json_call;
-use super::lexeme::{Captures, Matched};
 use super::op::{Op, Opened};
 use super::transitions::open_result;
 use super::value::Trimmer;
@@ -158,19 +157,20 @@ impl Scanner {
         // What stands before `start` is done with, what stands before `at` begins no marker.
         let (mut start, mut at) = (0, 0);
         while start < text.len() && !self.is_stopped {
-            let next = self.grammar.next_start(self.scope(), text.as_bytes(), at);
+            let scope = self.scope();
+            let next = self.grammar.next_start(scope, text.as_bytes(), at);
             let place = next.unwrap_or(text.len());
             let Some(rest) = text.get(place..) else {
                 at = place + 1;
                 continue;
             };
-            if self.scope() == Scope::Section && self.says_something(text.get(start..place).unwrap_or_default()) {
+            if scope == Scope::Section && self.says_something(text.get(start..place).unwrap_or_default()) {
                 // Text makes an end of looking for what only stands first in a section.
                 start += self.content(text.get(start..place).unwrap_or_default(), ops);
                 at = start;
                 continue;
             }
-            let look = if next.is_some() { self.look(rest, is_last) } else { Lookup::Partial };
+            let look = if next.is_some() { self.look(scope, rest, is_last) } else { Lookup::Partial };
             let width = rest.chars().next().map_or(1, char::len_utf8);
             if let Lookup::No = look {
                 at = place + width;
@@ -206,19 +206,10 @@ impl Scanner {
     }
 
     /// The marker at the beginning of a text that counts here.
-    fn look<'t>(&self, text: &'t str, is_last: bool) -> Lookup<'t> {
+    fn look<'t>(&self, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
         let window = text.get(..window_end(text, self.grammar.tag_bytes)).unwrap_or(text);
-        let is_last = is_last || window.len() < text.len();
         let own = self.stack.last().and_then(|&top| self.grammar.close_of(top));
-        // What closes the element may stand inside of what looks like another marker.
-        let closing = own.map_or(Matched::No, |own| self.grammar.lookup_one(own, window, is_last));
-        match (own, closing) {
-            (Some(lexeme), Matched::Full(length)) => {
-                Lookup::Found(Found { lexeme, length, captures: Captures::default() })
-            }
-            (_, Matched::Partial) => Lookup::Partial,
-            (Some(_) | None, Matched::Full(_) | Matched::No) => self.grammar.lookup(self.scope(), window, is_last),
-        }
+        self.grammar.lookup(own, scope, window, is_last || window.len() < text.len())
     }
 
     /// Takes text that is no marker; says how much of it belongs where the text is.
@@ -246,7 +237,7 @@ impl Scanner {
             State::Object(_) => return self.push_object(text, ops),
             State::Value(_) => self.push_value(text, ops),
             State::Results(_) => self.loose_result(text, ops),
-            State::Result(_) => self.trimmer.push(text, |piece| grow(Part::Text, piece, ops)),
+            State::Result(_) => self.trimmer.push(text, |piece| grow(Part::Text, piece.to_owned(), ops)),
         }
         text.len()
     }
@@ -327,9 +318,9 @@ impl Scanner {
     pub(super) fn push_value(&mut self, text: &str, ops: &mut Vec<Op<'_>>) {
         let Some(Call { inside: Inside::Parameters(parameters), .. }) = &mut self.call else { return };
         let Some(value) = &mut parameters.value else { return };
-        let mut out = String::new();
+        let mut out = String::with_capacity(text.len());
         value.push(text, &mut out);
-        grow(Part::Arguments, &out, ops);
+        grow(Part::Arguments, out, ops);
     }
 
     /// Text between results: a result that nothing announced.
@@ -342,7 +333,7 @@ impl Scanner {
         if !std::mem::replace(&mut self.has_loose_result, true) {
             open_result(None, false, ops);
         }
-        grow(Part::Text, text, ops);
+        grow(Part::Text, text.to_owned(), ops);
     }
 
     /// Whether a marker here would stand inside of a string.
@@ -360,9 +351,10 @@ impl Scanner {
 }
 
 /// Adds text to a part, if there is any.
-pub(super) fn grow(part: Part, text: &str, ops: &mut Vec<Op<'_>>) {
+pub(super) fn grow<'t>(part: Part, text: impl Into<Cow<'t, str>>, ops: &mut Vec<Op<'t>>) {
+    let text = text.into();
     if !text.is_empty() {
-        ops.push(Op::Grow(part, Cow::Owned(text.to_owned())));
+        ops.push(Op::Grow(part, text));
     }
 }
 

@@ -1,7 +1,5 @@
 //! Markers that are tags: told by their name, which is read once for all of them.
 
-use memchr::memchr;
-
 use super::attributes::{match_rest, spaces};
 use super::lexeme::{Captures, Matched, is_prefix_byte};
 use super::vocabulary::MarkerPiece;
@@ -41,13 +39,13 @@ impl<'t> TagHead<'t> {
             *colon > 0
                 && name.as_bytes().get(..*colon).is_some_and(|prefix| prefix.iter().all(|&byte| is_prefix_byte(byte)))
         };
-        let colon = memchr(b':', name.as_bytes()).filter(is_prefix);
+        let colon = name.bytes().position(|byte| byte == b':').filter(is_prefix);
         Self { is_close, name, colon, is_cut: start + length >= text.len(), end: start + length }
     }
 
-    /// Whether the name, with or without its prefix, may be one that begins with such a byte.
-    pub(super) fn may_begin(&self, is_first: impl Fn(u8) -> bool) -> bool {
-        let begins = |name: &str| name.bytes().next().is_some_and(&is_first);
+    /// Whether the name, with or without its prefix, may be one that begins with this byte.
+    pub(super) fn may_begin(&self, first: u8) -> bool {
+        let begins = |name: &str| name.as_bytes().first() == Some(&first);
         self.is_cut || begins(self.name) || (self.colon.is_some() && begins(self.local()))
     }
 
@@ -89,8 +87,8 @@ impl Tag {
     }
 
     /// The first byte of its name.
-    pub(super) fn first(&self) -> Option<u8> {
-        self.name.bytes().next()
+    pub(super) fn first(&self) -> u8 {
+        self.name.bytes().next().unwrap_or_default()
     }
 
     /// Whether the tag stands at the beginning of a text with this head.

@@ -7,6 +7,7 @@ use super::op::{Op, Opened};
 use super::scanner::Scanner;
 use crate::delta::{BlockHead, Delta, Field, Located, Origin};
 use crate::event::{BlockKind, Part};
+use crate::wire::ids::numbered;
 
 /// The first number of the blocks that are made here. No wire format counts so far, but for the one number that none of them opens.
 const FIRST_SLOT: u64 = 1 << 62;
@@ -99,14 +100,11 @@ impl<'a> Out<'_, 'a> {
 impl Numbers {
     /// The id that the text gives a call, or one that is made; never the same twice.
     fn call_id(&mut self, given: Option<String>) -> String {
-        let stem = given.unwrap_or_else(|| format!("tag_call_{}", self.calls));
+        let stem = given.unwrap_or_else(|| numbered("tag_call", self.calls as u64));
         self.calls += 1;
-        let mut id = stem.clone();
-        let mut suffix = 0;
-        while !self.ids.insert(id.clone()) {
-            suffix += 1;
-            id = format!("{stem}_{suffix}");
-        }
+        let suffixed = (1..).map(|suffix| numbered(&stem, suffix));
+        let id = std::iter::once(stem.clone()).chain(suffixed).find(|id| !self.ids.contains(id)).unwrap_or_default();
+        self.ids.insert(id.clone());
         id
     }
 }

@@ -1,7 +1,5 @@
 //! What each marker does, by where it stands. A marker that does nothing there is content.
 
-use std::sync::Arc;
-
 use super::grammar::{Found, Meaning};
 use super::lexeme::decoded;
 use super::op::{Op, Opened};
@@ -20,30 +18,30 @@ const WRITTEN_BY_MODEL: &str = "written_by_model";
 impl Scanner {
     /// Takes a marker; false if it is content here.
     pub(super) fn token<'t>(&mut self, found: &Found<'t>, text: &'t str, ops: &mut Vec<Op<'t>>) -> bool {
-        let grammar = Arc::clone(&self.grammar);
-        match grammar.lexemes.get(found.lexeme).map(|lexeme| &lexeme.meaning) {
-            Some(Meaning::Element { .. }) => self.element_token(found, ops),
-            Some(Meaning::Stop) if self.state() == State::Text => {
+        let Some(meaning) = self.grammar.meaning(found.lexeme) else { return false };
+        match meaning {
+            Meaning::Element => self.element_token(found, ops),
+            Meaning::Stop if self.state() == State::Text => {
                 self.is_stopped = true;
                 ops.push(Op::Stopped(text.get(..found.length).unwrap_or_default().to_owned()));
                 true
             }
-            Some(Meaning::Fence) => {
+            Meaning::Fence => {
                 let is_outside = matches!(self.state(), State::Text | State::Fence);
                 self.is_in_fence ^= is_outside && self.is_at_line_start;
                 false
             }
-            Some(Meaning::CdataOpen) => self.enter_cdata(true),
-            Some(Meaning::CdataClose) => self.enter_cdata(false),
-            Some(Meaning::Entity) => {
+            Meaning::CdataOpen => self.enter_cdata(true),
+            Meaning::CdataClose => self.enter_cdata(false),
+            Meaning::Entity => {
                 let is_kept = self.is_in_cdata();
                 if !is_kept {
                     self.push_value(found.captures.get("character").unwrap_or_default(), ops);
                 }
                 !is_kept
             }
-            Some(Meaning::JsonCall) => self.open_object(&found.captures, ops),
-            Some(Meaning::Stop) | None => false,
+            Meaning::JsonCall => self.open_object(&found.captures, ops),
+            Meaning::Stop => false,
         }
     }
 
@@ -232,7 +230,7 @@ impl Scanner {
             if let Some(value) = self.parameters().and_then(|parameters| parameters.value.take()) {
                 value.close(&mut out);
             }
-            grow(Part::Arguments, &out, ops);
+            grow(Part::Arguments, out, ops);
             return true;
         }
         self.flag();
@@ -290,7 +288,7 @@ impl Scanner {
                     self.close_thinking(ops);
                 }
                 State::Result(_) => {
-                    self.trimmer.cut(|piece| grow(Part::Text, piece, ops));
+                    self.trimmer.cut(|piece| grow(Part::Text, piece.to_owned(), ops));
                     self.close_result(ops);
                 }
                 State::Results(_) => {

@@ -1,6 +1,7 @@
 //! The text of a parameter, made a value of JSON as it comes.
 
 use super::vocabulary::ValueRule;
+use crate::wire::plain::needs_escapes;
 use crate::wire::progress::JsonProgress;
 
 /// Leaves out a line end that stands first, and one that stands last.
@@ -120,6 +121,9 @@ impl Sort {
 
 /// Writes text as the inside of a string of JSON.
 pub(super) fn escape(text: &str, out: &mut String) {
+    if !needs_escapes(text.as_bytes()) {
+        return out.push_str(text);
+    }
     let mut start = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escaped = match byte {
