@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from penstock import sources
 from penstock.bodies import BodyFold
 from penstock.engine import log
-from penstock.gating import Gate, target_of
+from penstock.gate_core import target_of
+from penstock.gating import Gate
 from penstock.shapes import EventReader, Shape
 from penstock.timeouts import checked_seconds, in_time
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from penstock.audit import Audit
-from penstock.calls import BlockView, ToolCall
+from penstock.calls import ToolCall
 from penstock.engine import check_type, log
 from penstock.errors import PenstockError, PolicyFailed
-from penstock.events import BlockGrew, ChoiceFinished, ErrorReported, UsageReported
+from penstock.gate_core import WATCHING, core_for, limited
 from penstock.judges import CONCURRENT_JUDGES, Judged, Judges
 from penstock.judging import (
     FAILURE_REASON,
@@ -28,32 +28,22 @@ from penstock.judging import (
     tell,
     text_of,
 )
-from penstock.limits import Limits
 from penstock.policy import Policy, PolicyContext
 from penstock.timeouts import checked_seconds
-from penstock.translator import new_core
 from penstock.verdicts import deny
+from penstock.watching import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine
 
-    from penstock import _core
     from penstock.audit import AuditSink, Ending
-    from penstock.blocks import StreamState
     from penstock.policy import Hook
     from penstock.protocols import Protocol, Source, Target
     from penstock.translator import FailureKind
 
-__all__ = ["Gate", "OnDeny", "target_of"]
+__all__ = ["Gate", "OnDeny"]
 
 OnDeny: TypeAlias = Literal["replace", "end"]
-
-WATCHING: frozenset[Hook] = frozenset(
-    {"on_chunk", "on_thinking_delta", "on_tool_call_delta", "on_finish", "on_usage", "on_error"}
-)
-TEXT: frozenset[Hook] = frozenset({"on_text", "on_text_delta"})
-# Hooks that are given a block, or what is known of one.
-LOOKING: frozenset[Hook] = frozenset({"on_text", "on_text_delta", "on_thinking", "on_block"})
 
 
 class Gate:
@@ -101,8 +91,9 @@ class Gate:
         self._deadline = checked_seconds("verdict_timeout", verdict_timeout)
         self._judges = Judges(policy, self.context, deadline=self._deadline, max_concurrent=max_concurrent)
         self._audit = Audit(self.context, audit, audit_content=audit_content)
-        self._core = _new_core(policy, source, target, _limited(options, self.context.request))
+        self._core = core_for(policy, source, target, limited(options, self.context.request))
         self._watches = not policy.hooks.isdisjoint(WATCHING)
+        self._watcher = Watcher(policy, self.context, self._core, deadline=self._deadline)
         self._tickets = count()
         # What is being judged: a call that went on growing is judged anew while its first judge may still think.
         self._asked: dict[int, int] = {}
@@ -217,7 +208,7 @@ class Gate:
         try:
             out.append(run(*item))
             if self._watches:
-                await self._watch(*item)
+                await self._watcher.hear(*item)
             while asks := self._core.take_asks():
                 for what, block, subject in asks:
                     out.append(await self._answer(what, block, subject))
@@ -236,7 +227,7 @@ class Gate:
             case "text":
                 return await self._rewrite(block, "on_text_delta", subject)
             case _:
-                whole = self._text(block) if "on_text" in self._hooks else ""
+                whole = self._watcher.text(block) if "on_text" in self._hooks else ""
                 return await self._rewrite(block, "on_text", whole) + self._core.end_text(block)
         return b""
 
@@ -264,14 +255,14 @@ class Gate:
             return self._decide(block, Judged(block, None, settled))
         ticket = self._ticket(block)
         if what == "thinking":
-            self._judges.start_thinking(ticket, self._text(block), self._view(block))
+            self._judges.start_thinking(ticket, self._watcher.text(block), self._watcher.view(block))
         else:
-            self._judges.start_block(ticket, self._state.blocks[block])
+            self._judges.start_block(ticket, self._watcher.state.blocks[block])
         return b""
 
     async def _rewrite(self, block: int, hook: Literal["on_text", "on_text_delta"], text: str) -> bytes:
         if hook in self._hooks:
-            view = self._view(block)
+            view = self._watcher.view(block)
             text = await text_of(self.policy, hook, text, view, self.context, deadline=self._deadline)
         elif hook == "on_text":
             return b""
@@ -302,34 +293,10 @@ class Gate:
             case _:
                 return self._core.deny(block, digest, verdict.reason)
 
-    async def _watch(self, item: Any = None) -> None:
-        """Tells the policy what happened, in order."""
-        if "on_chunk" in self._hooks and not isinstance(item, (bytes, bytearray, memoryview, str, type(None))):
-            await self._tell("on_chunk", item)
-        for event in self._core.take_events():
-            match event:
-                case dict():
-                    await self._tell("on_chunk", event)
-                case BlockGrew(block=block, part="text", text=text) if self._state.blocks[block].type == "thinking":
-                    await self._tell("on_thinking_delta", text, self._view(block))
-                case BlockGrew(block=block, part="arguments", text=text):
-                    await self._tell("on_tool_call_delta", text, self._view(block))
-                case ChoiceFinished():
-                    await self._tell("on_finish", event)
-                case UsageReported():
-                    await self._tell("on_usage", self._state.usage)
-                case ErrorReported():
-                    await self._tell("on_error", cast("object", self._state.error))
-                case _:
-                    pass
-
-    async def _tell(self, hook: Hook, *subject: Any) -> None:
-        await tell(self.policy, hook, *subject, self.context, deadline=self._deadline)
-
     async def _tell_error(self, error: Exception) -> None:
         """Tells the policy that the stream broke. A policy that fails at that has failed already."""
         try:
-            await self._tell("on_error", error)
+            await self._watcher.tell("on_error", error)
         except PolicyFailed as failure:
             self._audit.note_failure(str(failure))
 
@@ -344,59 +311,8 @@ class Gate:
         )
         return self._core.interrupt(message, "api_error")
 
-    @property
-    def _state(self) -> StreamState:
-        state = self._core.state
-        if state is None:
-            msg = "the gate keeps no state, because its policy has no hook that looks at it"
-            raise RuntimeError(msg)
-        return state
-
-    def _text(self, block: int) -> str:
-        return cast("Any", self._state.blocks[block]).content
-
-    def _view(self, number: int) -> BlockView:
-        block = self._state.blocks[number]
-        return BlockView(number, block.type, block.id, block.choice)
-
 
 def _superseded(judged: Judged) -> Judged:
     """A judgement that came too late: nothing was done after it, whatever it says."""
     detail = f"{judged.judgement.detail}; the call was another by then"
     return replace(judged, judgement=Judgement(deny(FAILURE_REASON), "not-run", judged.judgement.seconds, detail))
-
-
-def _limited(options: dict[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, with no more answers side by side than the request asked for."""
-    asked = request.get("n") or (1 if "messages" in request else None)
-    if not isinstance(asked, int):
-        return options
-    limits = options.get("limits") or Limits()
-    return {**options, "limits": replace(limits, choices=min(asked, limits.choices))}
-
-
-def _new_core(policy: Policy, source: Source, target: Target | None, options: dict[str, Any]) -> _core.Translator:
-    hooks = policy.hooks
-    asks = [
-        *(["text"] if hooks & TEXT else []),
-        *(["thinking"] if "on_thinking" in hooks or "thinking" not in policy.inert else []),
-        *(["everything"] if policy.is_buffered else []),
-    ]
-    emit = "state" if hooks & LOOKING else "nothing"
-    if hooks & WATCHING:
-        emit = "chunks" if "on_chunk" in hooks else "events"
-    return new_core(source=source, target=target_of(source, target), gate=asks, emit=emit, **options)
-
-
-def target_of(source: Source, target: Target | None) -> Target:
-    """The wire format to write, which is the source's own where none is named.
-
-    Raises:
-        ValueError: Neither is named.
-    """
-    if target is not None:
-        return target
-    if source in {"auto", "text"}:
-        msg = f"target must be named where the source is {source!r}"
-        raise ValueError(msg)
-    return cast("Target", source)

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod asks;
 mod blocks;
 mod chunks;
 mod errors;

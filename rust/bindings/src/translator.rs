@@ -3,17 +3,18 @@
 use std::sync::{Mutex, MutexGuard};
 
 use penstock_core::{
-    Ask, BlockKind, Error, Failure, FailureKind, Gate, Grain, Limits, Malformed, Mode, OnInterrupt, OutletOptions,
-    Protocol, Session, Target, TextOrder, Translator as Core, Verdict,
+    Error, Failure, FailureKind, Grain, Limits, Malformed, Mode, OnInterrupt, OutletOptions, Protocol, Session, Target,
+    TextOrder, Translator as Core, Verdict,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
+use crate::asks::{read_gate, take_asks};
 use crate::errors::{busy, closed, problem, stream_error};
 use crate::from_python::{Unreadable, write_json};
 use crate::processor::{is_chunk, read_bytes, read_limits, read_source};
-use crate::state::{State, StateWriter, type_name};
+use crate::state::{State, StateWriter};
 use crate::vocabulary::with_tags;
 
 /// Reads longer than this are translated without the interpreter's lock.
@@ -216,25 +217,7 @@ impl Translator {
     /// What a policy is asked since the last call: `("call", block, {...})`, `("thinking", block, (type, kind))`, `("block", block, (type, kind))`,
     /// `("text", block, text)` or `("text_end", block, None)`.
     fn take_asks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let mut inner = self.lock()?;
-        let outlet = inner.core.outlet_mut();
-        let (asks, texts) = (outlet.take_asks(), outlet.take_asked_text());
-        let list = PyList::empty(py);
-        for ask in asks {
-            match ask {
-                Ask::Block { block, kind } if kind.is_call() => list.append(("call", block, inner.call(py, block)?))?,
-                Ask::Block { block, kind } => {
-                    let what = if kind == BlockKind::Thinking { "thinking" } else { "block" };
-                    let type_and_kind = (type_name(kind), inner.core.outlet().name(block));
-                    list.append((what, block, type_and_kind))?;
-                }
-                Ask::Text { block, start, end } => {
-                    list.append(("text", block, texts.get(start..end).unwrap_or_default()))?;
-                }
-                Ask::TextEnd { block } => list.append(("text_end", block, py.None()))?,
-            }
-        }
-        Ok(list)
+        take_asks(py, &mut self.lock()?.core)
     }
 
     /// A block may leave. As for every verdict: one on a call counts only if that is still the one of this digest, and what it gives is
@@ -381,39 +364,6 @@ impl Inner {
         }
         self.watched(py, |core, watch| core.feed(bytes, watch), |core, ()| core.feed(bytes, &mut ()))
     }
-
-    /// A call that waits, as the fields of Python's `ToolCall`, and what keeps it from being allowed, if anything does.
-    fn call<'py>(&self, py: Python<'py>, block: usize) -> PyResult<Bound<'py, PyDict>> {
-        let call = PyDict::new(py);
-        let Some(view) = self.core.outlet().call(block) else { return Ok(call) };
-        call.set_item("kind", view.kind.call_name())?;
-        call.set_item("choice", view.choice)?;
-        call.set_item("index", view.index)?;
-        call.set_item("id", view.id)?;
-        call.set_item("name", view.name)?;
-        call.set_item("arguments", view.arguments)?;
-        call.set_item("flags", PyFrozenSet::new(py, view.flags())?)?;
-        call.set_item("fault", view.fault)?;
-        Ok(call)
-    }
-}
-
-/// What a gate asks about besides calls.
-fn read_gate(asks: &[String]) -> PyResult<Gate> {
-    let mut gate = Gate::default();
-    for ask in asks {
-        match ask.as_str() {
-            "text" => gate.asks_text = true,
-            "thinking" => gate.asks_thinking = true,
-            "everything" => gate.is_buffered = true,
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "gate must be a list of \"text\", \"thinking\" and \"everything\", not of {other:?}"
-                )));
-            }
-        }
-    }
-    Ok(gate)
 }
 
 /// The choice of that name.
