@@ -240,7 +240,7 @@ class Gate:
             settled = Judgement(deny(fault), "not-run", detail="the call is not sound")
         if settled is not None:
             return self._decide(block, Judged(block, call, settled))
-        self._judges.start(self._ticket(block), call)
+        self._judges.start_checked(self._ticket(block), call)
         return b""
 
     def _ticket(self, block: int) -> int:

@@ -1,26 +1,39 @@
-"""Judges the blocks of one stream side by side, while the stream goes on."""
+"""Judges the blocks of one stream side by side, while the stream goes on.
+
+Rules. (1) A hook is called when it is the block's turn; if it answers at once, that is the judgement. (2) No more hooks are awaited at a
+time than the limit says; the other blocks wait in order. (3) Every block gets one judgement, and one that was not judged is denied.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeAlias, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, cast
 
+from penstock.asking import Answer, Asked, call, cancel, in_time
 from penstock.errors import StreamClosed
-from penstock.judging import FAILURE_REASON, VERDICT_SECONDS, Judgement, judge, judge_block, judge_thinking
+from penstock.judging import (
+    FAILURE_REASON,
+    VERDICT_SECONDS,
+    Judgement,
+    judged_by_default,
+    judgement_of,
+    kind_of,
+    settled_by_rules,
+)
+from penstock.policy import context_due_at
 from penstock.verdicts import deny
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from types import TracebackType
 
     from penstock.blocks import StreamBlock
     from penstock.calls import BlockView, ToolCall
-    from penstock.policy import Policy, PolicyContext
+    from penstock.policy import Hook, Policy, PolicyContext
 
 __all__ = ["Judged", "Judges"]
-
-Judging: TypeAlias = "Callable[[], Awaitable[Judgement]]"
 
 # A judge that asks a model is bounded by that model's rate; a stream with more calls than this at once is rare.
 CONCURRENT_JUDGES = 8
@@ -41,6 +54,20 @@ class Judged:
     call: ToolCall | None
     judgement: Judgement
     waited: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class _Hearing:
+    """A block that has no judgement yet."""
+
+    ticket: int
+    hook: Hook
+    subject: tuple[Any, ...]
+    call: ToolCall | None
+    created: float
+    started: float = 0.0
+    # What its judge is doing; None while it waits for its turn.
+    asked: Asked | None = None
 
 
 class Judges:
@@ -79,10 +106,10 @@ class Judges:
         self._policy = policy
         self._context = context
         self._deadline = deadline
-        self._turns = asyncio.Semaphore(given)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._free = given
+        self._hearings: dict[int, _Hearing] = {}
+        self._queue: deque[_Hearing] = deque()
         self._judged: list[Judged] = []
-        self._unjudged: dict[int, ToolCall | None] = {}
         self._news = asyncio.Event()
         self._is_closed = False
 
@@ -97,38 +124,85 @@ class Judges:
     @property
     def pending(self) -> int:
         """How many blocks have no judgement yet."""
-        return len(self._unjudged)
+        return len(self._hearings)
 
     def start(self, ticket: int, call: ToolCall) -> None:
-        """Has a call judged.
+        """Has a call judged, by the rules first.
 
         Raises:
             StreamClosed: The stream is over.
             ValueError: A block with this ticket is being judged.
         """
-        self._start(ticket, call, lambda: judge(self._policy, call, self._context, deadline=self._deadline))
+        self._start(ticket, "on_tool_call", (call,), call, settled_by_rules(self._policy, call))
+
+    def start_checked(self, ticket: int, call: ToolCall) -> None:
+        """Has a call judged that the rules leave to the policy."""
+        self._start(ticket, "on_tool_call", (call,), call)
 
     def start_thinking(self, ticket: int, text: str, block: BlockView) -> None:
         """Has a thinking block judged."""
-        self._start(
-            ticket, None, lambda: judge_thinking(self._policy, text, block, self._context, deadline=self._deadline)
-        )
+        self._start(ticket, "on_thinking", (text, block), None, self._default("on_thinking", "thinking"))
 
     def start_block(self, ticket: int, block: StreamBlock) -> None:
         """Has a block of a type without a hook of its own judged."""
-        self._start(ticket, None, lambda: judge_block(self._policy, block, self._context, deadline=self._deadline))
+        self._start(ticket, "on_block", (block,), None, self._default("on_block", kind_of(self._policy, block)))
 
-    def _start(self, ticket: int, call: ToolCall | None, judging: Judging) -> None:
+    def _default(self, hook: Hook, type_or_kind: str) -> Judgement | None:
+        return None if hook in self._policy.hooks else judged_by_default(self._policy, type_or_kind)
+
+    def _start(
+        self,
+        ticket: int,
+        hook: Hook,
+        subject: tuple[Any, ...],
+        call: ToolCall | None,
+        settled: Judgement | None = None,
+    ) -> None:
         if self._is_closed:
             msg = "nothing more is judged: the stream is over"
             raise StreamClosed(msg)
-        if ticket in self._unjudged:
+        if ticket in self._hearings:
             msg = f"the ticket {ticket} is being judged already"
             raise ValueError(msg)
-        self._unjudged[ticket] = call
-        task = asyncio.create_task(self._run(ticket, call, judging))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        now = asyncio.get_running_loop().time()
+        hearing = self._hearings[ticket] = _Hearing(ticket, hook, subject, call, now, now)
+        if settled is not None:
+            self._settle(hearing, settled)
+        elif self._free:
+            self._begin(hearing)
+        else:
+            self._queue.append(hearing)
+
+    def _begin(self, hearing: _Hearing) -> None:
+        """It is the block's turn."""
+        hearing.started = asyncio.get_running_loop().time()
+        due = None if self._deadline is None else hearing.started + self._deadline
+        # A context of its own, as a task has one: what a hook sets is not the stream's.
+        context = context_due_at(float("inf") if due is None else due)
+        hook = getattr(self._policy, hearing.hook)
+        outcome = context.run(call, hook, (*hearing.subject, self._context))
+        if isinstance(outcome, Answer):
+            self._conclude(hearing, in_time(outcome, due, self._deadline))
+            return
+        self._free -= 1
+        on_answer = partial(self._hear, hearing)
+        hearing.asked = Asked(outcome, on_answer, due=due, deadline=self._deadline, context=context)
+
+    def _hear(self, hearing: _Hearing, answer: Answer) -> None:
+        """A judge that was awaited has answered, and the next block has its turn."""
+        self._free += 1
+        self._conclude(hearing, answer)
+        while self._queue and self._free:
+            self._begin(self._queue.popleft())
+
+    def _conclude(self, hearing: _Hearing, answer: Answer) -> None:
+        seconds = asyncio.get_running_loop().time() - hearing.started
+        self._settle(hearing, judgement_of(hearing.hook, hearing.subject, answer, seconds))
+
+    def _settle(self, hearing: _Hearing, judgement: Judgement) -> None:
+        del self._hearings[hearing.ticket]
+        self._judged.append(Judged(hearing.ticket, hearing.call, judgement, hearing.started - hearing.created))
+        self._news.set()
 
     @property
     def has_news(self) -> bool:
@@ -152,29 +226,16 @@ class Judges:
     async def close(self) -> None:
         """Cancels what still runs. Each block without a judgement is denied, and can be taken as such."""
         self._is_closed = True
-        if not (self._tasks or self._unjudged):
-            return
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        # A call whose task ended before its turn came: without a judgement it would be held for ever.
-        for ticket, call in list(self._unjudged.items()):
-            judgement = Judgement(deny(FAILURE_REASON), "not-run", detail="cancelled before its turn came")
-            self._settle(Judged(ticket, call, judgement))
+        self._queue.clear()
+        try:
+            await cancel([each.asked for each in self._hearings.values() if each.asked is not None])
+        finally:
+            for hearing in list(self._hearings.values()):
+                self._settle(hearing, _cancelled(hearing))
 
-    async def _run(self, ticket: int, call: ToolCall | None, judging: Judging) -> None:
-        clock = asyncio.get_running_loop().time
-        created = clock()
-        async with self._turns:
-            started = clock()
-            judgement = Judgement(deny(FAILURE_REASON), "error-denied", detail="cancelled while it was judged")
-            try:
-                judgement = await judging()
-            finally:
-                self._settle(Judged(ticket, call, judgement, started - created))
 
-    def _settle(self, judged: Judged) -> None:
-        del self._unjudged[judged.ticket]
-        self._judged.append(judged)
-        self._news.set()
+def _cancelled(hearing: _Hearing) -> Judgement:
+    """The judgement on a block that the end of the stream found without one."""
+    if hearing.asked is not None and hearing.asked.has_begun:
+        return Judgement(deny(FAILURE_REASON), "error-denied", detail="cancelled while it was judged")
+    return Judgement(deny(FAILURE_REASON), "not-run", detail="cancelled before its turn came")

@@ -7,13 +7,14 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from penstock.asking import Answer, ask, discard
+from penstock.asking import ask, discard
 from penstock.blocks import ToolResultStreamBlock, UnknownStreamBlock
 from penstock.calls import ToolCall
 from penstock.errors import PolicyFailed
 from penstock.verdicts import ALLOW, Verdict, deny
 
 if TYPE_CHECKING:
+    from penstock.asking import Answer
     from penstock.blocks import StreamBlock
     from penstock.calls import BlockView
     from penstock.policy import Hook, Policy, PolicyContext
@@ -26,6 +27,8 @@ __all__ = [
     "judge_block",
     "judge_thinking",
     "judged_by_default",
+    "judgement_of",
+    "kind_of",
     "odd_value",
     "replaced",
     "settled_by_rules",
@@ -94,24 +97,21 @@ async def judge(
     settled = settled_by_rules(policy, call)
     if settled is not None:
         return settled
-    judgement = await _judge(policy, "on_tool_call", "tool_call", (call,), context, deadline)
-    return _with_checked_replacement(judgement, call)
+    return await _judge(policy, "on_tool_call", "tool_call", (call,), context, deadline)
 
 
 async def judge_thinking(
     policy: Policy, text: str, block: BlockView, context: PolicyContext, *, deadline: float | None = VERDICT_SECONDS
 ) -> Judgement:
     """Judges a whole thinking block, which is allowed or denied as it is."""
-    return _without_replacement(await _judge(policy, "on_thinking", "thinking", (text, block), context, deadline))
+    return await _judge(policy, "on_thinking", "thinking", (text, block), context, deadline)
 
 
 async def judge_block(
     policy: Policy, block: StreamBlock, context: PolicyContext, *, deadline: float | None = VERDICT_SECONDS
 ) -> Judgement:
     """Judges a whole block of any type that has no hook of its own."""
-    kind = block.kind if isinstance(block, (ToolResultStreamBlock, UnknownStreamBlock)) else ""
-    type_or_kind = kind if kind in policy.inert else block.type
-    return _without_replacement(await _judge(policy, "on_block", type_or_kind, (block,), context, deadline))
+    return await _judge(policy, "on_block", kind_of(policy, block), (block,), context, deadline)
 
 
 async def tell(policy: Policy, hook: Hook, *arguments: Any, deadline: float | None = VERDICT_SECONDS) -> None:
@@ -184,7 +184,30 @@ async def _judge(
     started = clock()
     with context.due_at(float("inf") if deadline is None else started + deadline):
         answer = await ask(getattr(policy, hook), *subject, context, deadline=deadline)
-    return _judgement(hook, answer, clock() - started)
+    return judgement_of(hook, subject, answer, clock() - started)
+
+
+def kind_of(policy: Policy, block: StreamBlock) -> str:
+    """What the policy calls a block where it lists what is inert."""
+    kind = block.kind if isinstance(block, (ToolResultStreamBlock, UnknownStreamBlock)) else ""
+    return kind if kind in policy.inert else block.type
+
+
+def judgement_of(hook: Hook, subject: tuple[Any, ...], answer: Answer, seconds: float) -> Judgement:
+    """What the answer of a hook comes to.
+
+    Args:
+        hook: Who answered.
+        subject: What it was asked about: the call alone, or the block.
+        answer: What it said, or why it said nothing.
+        seconds: How long it took.
+    """
+    judgement = _judgement(hook, answer, seconds)
+    if judgement.verdict.decision != "replace":
+        return judgement
+    if hook == "on_tool_call":
+        return _with_checked_replacement(judgement, subject[0])
+    return _failed("a replacement came for a block that is no tool call", seconds)
 
 
 def _judgement(hook: Hook, answer: Answer, seconds: float) -> Judgement:
@@ -224,9 +247,7 @@ def _refused_by_rules(policy: Policy, call: ToolCall, *, is_sound: bool) -> Judg
 
 
 def _with_checked_replacement(judgement: Judgement, call: ToolCall) -> Judgement:
-    """The judgement, unless it would put something in the call's place that could not be judged itself."""
-    if judgement.verdict.decision != "replace":
-        return judgement
+    """The judgement that replaces a call, unless it would put something in its place that could not be judged itself."""
     if call.has_run:
         return _failed("on_tool_call replaced a call that the provider has run", judgement.seconds)
     try:
@@ -236,12 +257,6 @@ def _with_checked_replacement(judgement: Judgement, call: ToolCall) -> Judgement
     if call.takes_json and unsound is not None:
         return _failed(f"on_tool_call replaced the arguments by unsound ones: {unsound.kind}", judgement.seconds)
     return judgement
-
-
-def _without_replacement(judgement: Judgement) -> Judgement:
-    if judgement.verdict.decision != "replace":
-        return judgement
-    return _failed("a replacement came for a block that is no tool call", judgement.seconds)
 
 
 def _value(hook: Hook, answer: Answer) -> Any:

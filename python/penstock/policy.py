@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.events import ChoiceFinished
     from penstock.usage import Usage
 
-__all__ = ["HOOKS", "AllowAll", "Hook", "Policy", "PolicyContext"]
+__all__ = ["HOOKS", "AllowAll", "Hook", "Policy", "PolicyContext", "context_due_at"]
 
 T = TypeVar("T")
 
@@ -47,6 +47,13 @@ HOOKS: tuple[Hook, ...] = get_args(Hook)
 
 # When the verdict that the running code is about is due, on the loop's clock.
 _due: ContextVar[float | None] = ContextVar("penstock_verdict_due", default=None)
+
+
+def context_due_at(moment: float) -> Context:
+    """A copy of the running code's context, in which a verdict is due at this moment on the clock of the loop."""
+    context = copy_context()
+    context.run(_due.set, moment)
+    return context
 
 
 class PolicyContext:
