@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import InvalidArguments, ToolCall, ToolCallStreamBlock
-from penstock._core import StreamProcessor
-from penstock.calls import KINDS, digest_of
+from penstock._core import StreamProcessor, digest_of
+from penstock.calls import KINDS
 from recorded import Recording, of_others
 
 CALL = ToolCall(id="call_1", name="read", arguments='{"path":["a"]}')

@@ -12,7 +12,9 @@ from penstock.protocols import Protocol, Source, Target
 from penstock.sse import SseEvent
 from penstock.vocabulary import Grammar, Tags
 
-__all__ = ["BlockReader", "BlockSource", "SseFramer", "StreamProcessor", "TagGrammar", "Translator"]
+__all__ = ["BlockReader", "BlockSource", "SseFramer", "StreamProcessor", "TagGrammar", "Translator", "digest_of"]
+
+def digest_of(*fields: str | int) -> str: ...
 
 @final
 class StreamProcessor:
@@ -104,6 +106,8 @@ class Translator:
     def is_over(self) -> bool: ...
     @property
     def has_ended(self) -> bool: ...
+    @property
+    def has_asks(self) -> bool: ...
     @property
     def failure(self) -> tuple[Any, str] | None: ...
     @property

@@ -128,7 +128,8 @@ class Asked:
         self.has_begun = False
         self.task = loop.create_task(self._run(awaitable), context=context)
         self.task.add_done_callback(self._end)
-        self._timer = None if due is None else loop.call_at(due, self._expire)
+        # Most hooks wait for nothing and are done with the task's first step. A timer would cost as much as that, so it comes behind.
+        self._timer: asyncio.Handle | None = None if due is None else loop.call_soon(self._set_timer)
 
     async def _run(self, awaitable: Awaitable[Any]) -> None:
         self.has_begun = True
@@ -154,6 +155,10 @@ class Asked:
             discard(answer.value)
         else:
             on_answer(in_time(answer, self._due, self._deadline))
+
+    def _set_timer(self) -> None:
+        if self._due is not None:
+            self._timer = asyncio.get_running_loop().call_at(self._due, self._expire)
 
     def _expire(self) -> None:
         """Its time is over: it may clean up, and then nobody waits for it any more."""

@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from penstock.asking import ask, discard
@@ -107,7 +108,7 @@ class Audit:
         self._since = time.monotonic()
         self._sink = sink
         self._with_content = audit_content
-        self._declared = _names(context)
+        self._tools = context.tools
 
     def note(self, judged: Judged) -> None:
         """A block was judged; calls are recorded."""
@@ -115,6 +116,7 @@ class Audit:
         if call is None:
             return
         is_replaced = judgement.verdict.decision == "replace"
+        is_declared = bool(self._tools) and call.name in self._declared
         self.record.calls.append(
             CallRecord(
                 digest=call.digest,
@@ -127,20 +129,27 @@ class Audit:
                 waited=judged.waited,
                 detail=judgement.detail,
                 replaced_by=replaced(call, judgement.verdict).digest if is_replaced else None,
-                name=call.name if call.name in self._declared else None,
+                name=call.name if is_declared else None,
                 content=_content(call, judgement.verdict) if self._with_content else None,
             )
         )
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        try:
+            return frozenset(declared_tools(self._tools))
+        except ValueError:
+            # What the request declares is not understood, so no name is known to be its own.
+            return frozenset()
 
     def note_failure(self, failure: str) -> None:
         """Something else than a verdict failed."""
         self.record.failures.append(failure)
 
-    def end(self, ending: Ending) -> AuditRecord:
+    def end(self, ending: Ending) -> None:
         """The stream is over."""
         self.record.ending = ending
         self.record.seconds = time.monotonic() - self._since
-        return self.record
 
     async def hand_over(self) -> None:
         """Gives the record to the sink. A sink that fails loses nothing: the record is logged instead."""
@@ -149,21 +158,13 @@ class Audit:
             return
         answer = await ask(self._sink, self.record, deadline=SINK_SECONDS)
         failure = answer.failure
-        if inspect.isawaitable(answer.value) or inspect.isasyncgen(answer.value):
+        if answer.value is not None and (inspect.isawaitable(answer.value) or inspect.isasyncgen(answer.value)):
             # Nobody will run it, so the record went nowhere.
             discard(answer.value)
             failure = f"returned {type(answer.value).__name__}"
         if failure:
             log.error("the audit sink failed (%s); the record follows", failure)
             _write(self.record)
-
-
-def _names(context: PolicyContext) -> frozenset[str]:
-    try:
-        return frozenset(declared_tools(context.tools))
-    except ValueError:
-        # What the request declares is not understood, so no name is known to be its own.
-        return frozenset()
 
 
 def _content(call: ToolCall, verdict: Verdict) -> dict[str, Any]:

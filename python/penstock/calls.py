@@ -11,20 +11,20 @@ text too. So no two calls have the same bytes, wherever one field ends and the n
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock import strict_json
+from penstock._core import digest_of
 from penstock.errors import InvalidArguments
 
 if TYPE_CHECKING:
     from penstock.blocks import CallKind
     from penstock.events import BlockType
 
-__all__ = ["BlockView", "ToolCall", "digest_of"]
+__all__ = ["BlockView", "ToolCall", "call_of"]
 
 KINDS = ("function", "custom", "builtin", "server")
 
@@ -119,12 +119,12 @@ class ToolCall:
         """Whether the provider has run the call already; a denial then only hides it."""
         return self.kind == "server"
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """What a verdict on this call is bound to: where the call stands, and all that it says."""
         return digest_of("penstock.call.1", self.choice, self.index, self.kind, self.id, self.name, self.arguments)
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """The same for every call that would do the same: without choice, index and id."""
         return digest_of("penstock.content.1", self.kind, self.name, self.arguments)
@@ -147,16 +147,11 @@ class BlockView:
     choice: int = 0
 
 
-def digest_of(*fields: str | int) -> str:
-    """SHA-256 over fields that cannot run into each other: numbers of eight bytes, texts with their length before them."""
-    parts: list[bytes] = []
-    for field in fields:
-        if isinstance(field, int):
-            parts.append(field.to_bytes(8))
-        else:
-            text = field.encode()
-            parts += (len(text).to_bytes(8), text)
-    return hashlib.sha256(b"".join(parts)).hexdigest()
+def call_of(fields: dict[str, Any]) -> ToolCall:
+    """The call that the core asks about. What `ToolCall` checks holds for every call of the core, so it is not checked again."""
+    call = object.__new__(ToolCall)
+    call.__dict__.update(fields)
+    return call
 
 
 def _check_text(name: str, value: object) -> None:

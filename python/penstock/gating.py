@@ -13,7 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from penstock.audit import Audit
-from penstock.calls import ToolCall
+from penstock.calls import call_of
 from penstock.engine import check_type, log
 from penstock.errors import PenstockError, PolicyFailed
 from penstock.gate_core import WATCHING, core_for, limited
@@ -25,7 +25,6 @@ from penstock.judging import (
     judged_by_default,
     replaced,
     settled_by_rules,
-    tell,
     text_of,
 )
 from penstock.policy import Policy, PolicyContext
@@ -34,8 +33,6 @@ from penstock.verdicts import deny
 from penstock.watching import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from penstock.audit import AuditSink, Ending
     from penstock.policy import Hook
     from penstock.protocols import Protocol, Source, Target
@@ -142,14 +139,25 @@ class Gate:
     async def __aexit__(self, *error: object) -> None:
         await self.close("cancelled" if error[0] is not None and not self.is_over else None)
 
-    def feed(self, item: Any) -> Coroutine[Any, Any, bytes]:
+    async def feed(self, item: Any) -> bytes:
         """Takes a read of bytes, or a chunk as JSON text, dict or object; gives what may be written by now."""
-        return self._step(self._core.feed, item)
+        try:
+            out = self._core.feed(item)
+        except PenstockError as error:
+            return await self._fail(error)
+        # Most reads ask nothing.
+        if not (self._core.has_asks or self._watches or self._judges.has_news):
+            return out
+        return await self._respond(out, item)
 
     async def finish(self) -> bytes:
         """The input is over; gives what may be written by now. While `waits`, go on with `settle`."""
         self._is_drained = True
-        return await self._step(self._core.finish)
+        try:
+            out = self._core.finish()
+        except PenstockError as error:
+            return await self._fail(error)
+        return await self._respond(out)
 
     async def settle(self, seconds: float | None = None) -> bytes:
         """Waits for a verdict, or to be woken, and gives what that sets free; after `seconds` without one, a sign of life."""
@@ -186,13 +194,17 @@ class Gate:
         await self._judges.close()
         for judged in self._judges.take():
             self._audit.note(judged)
-        record = self._audit.end(ending or self._ending())
+        self._audit.end(ending or self._ending())
+        if "on_end" in self._hooks:
+            await self._tell_end()
+        await self._audit.hand_over()
+
+    async def _tell_end(self) -> None:
         try:
-            await tell(self.policy, "on_end", record, self.context, deadline=self._deadline)
+            await self._watcher.tell("on_end", self._audit.record)
         except PolicyFailed as error:
             log.error("a policy failed at the end of a stream: %s", error)
             self._audit.note_failure(str(error))
-        await self._audit.hand_over()
 
     def _ending(self) -> Ending:
         if not self._core.is_over:
@@ -201,17 +213,20 @@ class Gate:
             return "finished"
         return "failed" if self._was_refused else "interrupted"
 
-    async def _step(self, run: Callable[..., bytes], *item: Any) -> bytes:
-        """One step of the core, then all that the policy has to say to it. Whatever fails ends the answer with an error."""
+    async def _respond(self, written: bytes, item: Any = None) -> bytes:
+        """All that the policy has to say to a step of the core. Whatever fails ends the answer with an error."""
         # What the core has given out is written, whatever comes then: the end that tells of it goes on from there.
-        out: list[bytes] = []
+        out = [written]
         try:
-            out.append(run(*item))
             if self._watches:
-                await self._watcher.hear(*item)
+                await self._watcher.hear(item)
             while asks := self._core.take_asks():
+                judged = len(self._asked)
                 for what, block, subject in asks:
                     out.append(await self._answer(what, block, subject))
+                if len(self._asked) > judged and self._judges.pending:
+                    # A judge that waits for nothing has its verdict after one turn of the loop, and nobody has to wait for that.
+                    await asyncio.sleep(0)
             if self._judges.has_news:
                 out.append(self._apply())
         except PenstockError as error:
@@ -233,7 +248,7 @@ class Gate:
 
     def _judge_call(self, block: int, fields: dict[str, Any]) -> bytes:
         fault: str | None = fields.pop("fault")
-        call = ToolCall(**fields)
+        call = call_of(fields)
         # The core has read the arguments of functions strictly.
         settled = settled_by_rules(self.policy, call, is_sound=not fault and call.kind == "function")
         if fault and (settled is None or settled.verdict.decision != "deny"):

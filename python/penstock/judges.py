@@ -39,7 +39,7 @@ __all__ = ["Judged", "Judges"]
 CONCURRENT_JUDGES = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Judged:
     """A block with its judgement.
 

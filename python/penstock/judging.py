@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from penstock.asking import ask, discard
@@ -231,8 +232,14 @@ def _failed(detail: str, seconds: float, error: BaseException | None = None) -> 
 def judged_by_default(policy: Policy, type_or_kind: str) -> Judgement:
     """The judgement on a block that the policy has no hook for."""
     if type_or_kind in policy.inert:
-        return Judgement(ALLOW, "not-run", detail=f"{type_or_kind} is inert")
+        return _inert(type_or_kind)
     return Judgement(deny(), "not-run", detail=f"the policy has no hook for {type_or_kind}")
+
+
+# Each is a word that some policy lists, so there are few of them.
+@cache
+def _inert(type_or_kind: str) -> Judgement:
+    return Judgement(ALLOW, "not-run", detail=f"{type_or_kind} is inert")
 
 
 def _refused_by_rules(policy: Policy, call: ToolCall, *, is_sound: bool) -> Judgement | None:

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod asks;
 mod blocks;
 mod chunks;
+mod digest;
 mod errors;
 mod framer;
 mod from_python;
@@ -21,6 +22,8 @@ mod vocabulary;
 mod _core {
     #[pymodule_export]
     use super::blocks::BlockSource;
+    #[pymodule_export]
+    use super::digest::digest_of;
     #[pymodule_export]
     use super::framer::SseFramer;
     #[pymodule_export]

@@ -134,6 +134,12 @@ impl Translator {
         Ok(self.lock()?.core.has_ended())
     }
 
+    /// Whether there is something to ask a policy.
+    #[getter]
+    fn has_asks(&self) -> PyResult<bool> {
+        Ok(self.lock()?.core.outlet().has_asks())
+    }
+
     /// The kind and the message of the error that the answer was ended with; None if there is none.
     #[getter]
     fn failure(&self) -> PyResult<Option<(&'static str, String)>> {

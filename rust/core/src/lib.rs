@@ -10,6 +10,7 @@
 
 mod blocks;
 mod delta;
+mod digest;
 mod error;
 mod event;
 mod failure;
@@ -27,6 +28,7 @@ pub mod wire;
 
 pub use blocks::{Block, Blocks};
 pub use delta::{BlockHead, CallDelta, CallSort, Delta, Field, Identity, Located, Origin};
+pub use digest::FieldHash;
 pub use error::{Error, ErrorKind, Malformed};
 pub use event::{BlockKind, Event, Part, Quirk, Sink};
 pub use failure::{Failure, FailureKind};

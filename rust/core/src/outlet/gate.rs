@@ -4,10 +4,9 @@
 //! judged; one for anything else changes nothing. (3) A call that is not sound is refused whatever the verdict says. (4) A call that is denied is
 //! replaced by a text with the reason, any other block is left out; what is replaced is written as the verdict has it.
 
-use sha2::{Digest, Sha256};
-
 use super::Outlet;
 use super::lane::Entry;
+use crate::digest::FieldHash;
 use crate::event::{BlockKind, Part};
 use crate::wire::encode::{Closing, OutBlock, Way};
 use crate::wire::strict;
@@ -100,25 +99,19 @@ impl CallView<'_> {
     /// What a verdict is bound to: SHA-256 over a mark, the choice, the index, the kind, the id, the name and the arguments, in hexadecimal.
     /// A number is eight bytes, the highest first; a text is its length as such a number, then its bytes.
     pub fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        add_text(&mut hash, "penstock.call.1");
-        hash.update(u64::from(self.choice).to_be_bytes());
-        hash.update((self.index as u64).to_be_bytes());
+        let mut fields = FieldHash::default();
+        fields.add_text("penstock.call.1");
+        fields.add_number(self.choice.into());
+        fields.add_number(self.index as u64);
         for field in [self.kind.call_name(), self.id, self.name, self.arguments] {
-            add_text(&mut hash, field);
+            fields.add_text(field);
         }
-        let digits = hash.finalize().iter().flat_map(|&byte| [byte >> 4, byte & 15]).collect::<Vec<_>>();
-        digits.into_iter().filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+        fields.finish()
     }
 }
 
-fn add_text(hash: &mut Sha256, text: &str) {
-    hash.update((text.len() as u64).to_be_bytes());
-    hash.update(text.as_bytes());
-}
-
 impl Entry {
-    fn view(&self) -> CallView<'_> {
+    fn view(&self, fault: Option<&'static str>) -> CallView<'_> {
         let block = &self.block;
         CallView {
             block: block.number,
@@ -130,7 +123,7 @@ impl Entry {
             // Nothing at all, and null, call a tool with nothing: one spelling, for whoever judges and for whoever is called.
             arguments: if self.says_anything() { &block.text } else { "{}" },
             notes: &block.notes,
-            fault: self.fault(),
+            fault,
         }
     }
 
@@ -171,6 +164,11 @@ impl Entry {
 }
 
 impl Outlet {
+    /// Whether there is anything to ask the policy.
+    pub fn has_asks(&self) -> bool {
+        !self.asks.is_empty()
+    }
+
     /// What the policy is asked since the last call.
     pub fn take_asks(&mut self) -> Vec<Ask> {
         std::mem::take(&mut self.asks)
@@ -180,7 +178,7 @@ impl Outlet {
     pub fn call(&self, block: usize) -> Option<CallView<'_>> {
         let (at, position) = self.place(block)?;
         let entry = self.lanes.get(at)?.queue.get(position)?;
-        (entry.judged == Judged::Asked && entry.block.kind.is_call()).then(|| entry.view())
+        (entry.judged == Judged::Asked && entry.block.kind.is_call()).then(|| entry.view(entry.fault()))
     }
 
     /// The wire's name for a block that waits for its verdict.
@@ -193,7 +191,7 @@ impl Outlet {
     pub fn decide(&mut self, block: usize, digest: &str, verdict: Verdict) -> bool {
         let Some((at, position)) = self.place(block) else { return false };
         let Some(entry) = self.lanes.get_mut(at).and_then(|lane| lane.queue.get_mut(position)) else { return false };
-        let is_other = entry.block.kind.is_call() && entry.view().digest() != digest;
+        let is_other = entry.block.kind.is_call() && entry.view(None).digest() != digest;
         if entry.judged != Judged::Asked || is_other {
             return false;
         }
