@@ -15,6 +15,7 @@ from gate_runs import TARGETS, Judge, allow_all, deny_all, gated, run
 from legal import assert_legal
 from patience import run_patiently
 from penstock import ALLOW, Gate, Policy, all_of, deny, replace
+from penstock.calls import call_of
 from penstock.policies import Buffered, DryRun, RewriteText, ToolRules, ToolSchemas
 
 if TYPE_CHECKING:
@@ -290,6 +291,15 @@ def core(data: bytes) -> tuple[Any, Any, int, str]:
     ((_, block, fields),) = translator.take_asks()
     fields.pop("fault")
     return translator, out, block, penstock.ToolCall(**fields).digest
+
+
+def test_a_call_of_the_core_is_one_that_could_have_been_made() -> None:
+    translator = penstock._core.Translator(source="openai_chat", target="openai_chat", id="x", created=1, gate=[])
+    translator.feed(w.sse(LS, RM, *END))
+    for _, _, fields in translator.take_asks():
+        fields.pop("fault")
+        made, given = penstock.ToolCall(**fields), call_of(fields)
+        assert (given, hash(given), repr(given), given.digest) == (made, hash(made), repr(made), made.digest)
 
 
 @pytest.mark.parametrize("verdict", ["allow", "deny", "replace"])

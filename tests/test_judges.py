@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from faults import failing, hang, ignore_cancellation
 from patience import run_patiently
 from penstock import ALLOW, Policy, PolicyContext, StreamClosed, ToolCall, Verdict
 from penstock.judges import Judged, Judges
+
+MARK = ContextVar("mark", default="the stream's")
 
 
 def call(number: int, seconds: float = 0) -> ToolCall:
@@ -110,6 +113,61 @@ async def test_a_ticket_is_judged_once_at_a_time_and_not_after_the_end() -> None
             judges.start(0, call(1))
     with pytest.raises(StreamClosed, match="nothing more is judged: the stream is over"):
         judges.start(1, call(1))
+
+
+async def test_a_task_that_somebody_cancels_before_it_begins_denies() -> None:
+    async with Judges(Ponder(), PolicyContext()) as judges:
+        judges.start(0, call(0))
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        await judges.wait()
+        (judged,) = judges.take()
+    assert (judged.judgement.state, judged.judgement.verdict.decision) == ("error-denied", "deny")
+    assert judged.judgement.detail == "on_tool_call was cancelled before it began"
+
+
+@pytest.mark.parametrize("verdict", [ALLOW, None])
+async def test_a_hook_that_need_not_be_awaited_has_no_task_and_a_context_of_its_own(verdict: Any) -> None:
+    class Plain(Policy):
+        def on_tool_call(self, call: ToolCall, context: PolicyContext) -> Verdict:
+            seen.append((context.time_left is not None, len(asyncio.all_tasks())))
+            MARK.set("the hook's")
+            return verdict
+
+    seen: list[tuple[bool, int]] = []
+    context = PolicyContext()
+    async with Judges(Plain(), context) as judges:
+        judges.start(0, call(0))
+        assert (judges.pending, judges.has_news) == (0, True)
+        (judged,) = judges.take()
+    assert judged.judgement.state == ("error-denied" if verdict is None else "allowed")
+    assert seen == [(True, 1)]
+    assert (MARK.get(), context.time_left) == ("the stream's", None)
+
+
+async def test_a_hook_that_is_awaited_has_a_task_to_work_with() -> None:
+    class Busy(Policy):
+        async def on_tool_call(self, call: ToolCall, context: PolicyContext) -> Verdict:
+            tasks.append(asyncio.current_task())
+            async with asyncio.timeout(1), asyncio.TaskGroup() as group:
+                group.create_task(asyncio.sleep(0))
+            tasks.append(asyncio.current_task())
+            return ALLOW
+
+    tasks: list[Any] = []
+    (judged,) = await all_judged(Busy(), call(0))
+    assert judged.judgement.state == "allowed"
+    assert tasks[0] is tasks[1] is not asyncio.current_task()
+
+
+def test_plain_hooks_behind_slow_ones_are_judged_in_turn() -> None:
+    class Mixed(Ponder):
+        def on_tool_call(self, call: ToolCall, context: PolicyContext) -> Any:
+            return super().on_tool_call(call, context) if call.index == 0 else ALLOW
+
+    calls = [call(number, 1) for number in range(500)]
+    judged = run_patiently(all_judged(Mixed(), *calls, max_concurrent=1))
+    assert [each.ticket for each in judged] == list(range(500))
 
 
 async def test_a_limit_below_one_is_refused() -> None:

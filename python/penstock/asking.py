@@ -60,11 +60,11 @@ async def ask(hook: Callable[..., Any], *arguments: Any, deadline: float | None)
     due = None if deadline is None else loop.time() + deadline
     outcome = call(hook, arguments)
     if isinstance(outcome, Answer):
-        return in_time(outcome, due, deadline)
+        return in_time(outcome, loop.time(), due, deadline)
     answered: asyncio.Future[Answer] = loop.create_future()
     asked = Asked(outcome, partial(_resolve, answered), due=due, deadline=deadline)
     try:
-        return await answered
+        return in_time(await answered, loop.time(), due, deadline)
     except asyncio.CancelledError:
         await cancel([asked])
         raise
@@ -83,9 +83,9 @@ def call(hook: Callable[..., Any], arguments: tuple[Any, ...]) -> Answer | Await
     return cast("Awaitable[Any]", value) if is_awaitable else Answer(value)
 
 
-def in_time(answer: Answer, due: float | None, deadline: float | None) -> Answer:
+def in_time(answer: Answer, now: float, due: float | None, deadline: float | None) -> Answer:
     """The answer, unless it comes late."""
-    if due is None or answer.failure or asyncio.get_running_loop().time() <= due:
+    if due is None or now <= due or answer.failure:
         return answer
     discard(answer.value)
     return Answer(failure=_late(deadline))
@@ -102,7 +102,7 @@ class Asked:
 
     Args:
         awaitable: What the hook returned.
-        on_answer: Called with the answer, once, from the task itself; never after `mute`.
+        on_answer: Called with the answer, once; never after `mute`. Whether it is `in_time` is for whoever hears it to see.
         due: When the answer has to be there, on the clock of the loop; None for whenever it likes.
         deadline: The seconds that this is, for the failure that says so.
         context: The context that the task runs in.
@@ -125,11 +125,13 @@ class Asked:
         self._due = due
         self._deadline = deadline
         self._is_late = False
+        self._timer: asyncio.Handle | None = None
         self.has_begun = False
         self.task = loop.create_task(self._run(awaitable), context=context)
-        self.task.add_done_callback(self._end)
-        # Most hooks wait for nothing and are done with the task's first step. A timer would cost as much as that, so it comes behind.
-        self._timer: asyncio.Handle | None = None if due is None else loop.call_soon(self._set_timer)
+        if self._on_answer is not None:
+            # Most hooks wait for nothing and are done with the task's first step. What the others need would cost as much as that, so
+            # it comes behind.
+            self._timer = loop.call_soon(self._go_on)
 
     async def _run(self, awaitable: Awaitable[Any]) -> None:
         self.has_begun = True
@@ -142,11 +144,13 @@ class Asked:
             answer = Answer(failure=_late(self._deadline))
         self._answer(answer)
 
-    def _end(self, _: object) -> None:
-        """The task is over. One that was cancelled before its first step has done nothing, and awaited nothing."""
+    def _go_on(self) -> None:
+        """The first step is done, and there is no answer."""
         if not self.has_begun:
-            discard(self._awaitable)
+            # Somebody has cancelled the task before, so it has awaited nothing.
             self._answer(Answer(failure="was cancelled before it began"))
+        elif self._due is not None:
+            self._timer = asyncio.get_running_loop().call_at(self._due, self._expire)
 
     def _answer(self, answer: Answer) -> None:
         on_answer = self._on_answer
@@ -154,11 +158,7 @@ class Asked:
         if on_answer is None:
             discard(answer.value)
         else:
-            on_answer(in_time(answer, self._due, self._deadline))
-
-    def _set_timer(self) -> None:
-        if self._due is not None:
-            self._timer = asyncio.get_running_loop().call_at(self._due, self._expire)
+            on_answer(answer)
 
     def _expire(self) -> None:
         """Its time is over: it may clean up, and then nobody waits for it any more."""
@@ -175,6 +175,8 @@ class Asked:
         self._on_answer = None
         if self._timer is not None:
             self._timer.cancel()
+        if not self.has_begun:
+            discard(self._awaitable)
 
     def leave(self) -> None:
         """Nobody waits for the task any more. If it still runs, that is reported."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.limits import Limits
@@ -36,16 +37,23 @@ def limited(options: dict[str, Any], request: Mapping[str, Any]) -> dict[str, An
 
 def core_for(policy: Policy, source: Source, target: Target | None, options: dict[str, Any]) -> _core.Translator:
     """A core that asks what the policy has hooks for."""
-    hooks = policy.hooks
+    asks, emit = _needs(policy.hooks, "thinking" in policy.inert, policy.is_buffered)
+    return new_core(source=source, target=target_of(source, target), gate=asks, emit=emit, **options)
+
+
+# The same for every stream of a policy, and nearly so for every policy.
+@cache
+def _needs(hooks: frozenset[Hook], thinking_is_inert: bool, is_buffered: bool) -> tuple[list[str], str]:  # noqa: FBT001 (a key)
+    """What the core asks about besides calls, and what it keeps for the policy to look at."""
     asks = [
         *(["text"] if hooks & TEXT else []),
-        *(["thinking"] if "on_thinking" in hooks or "thinking" not in policy.inert else []),
-        *(["everything"] if policy.is_buffered else []),
+        *(["thinking"] if "on_thinking" in hooks or not thinking_is_inert else []),
+        *(["everything"] if is_buffered else []),
     ]
     emit = "state" if hooks & LOOKING else "nothing"
     if hooks & WATCHING:
         emit = "chunks" if "on_chunk" in hooks else "events"
-    return new_core(source=source, target=target_of(source, target), gate=asks, emit=emit, **options)
+    return asks, emit
 
 
 def target_of(source: Source, target: Target | None) -> Target:

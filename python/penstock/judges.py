@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from penstock.asking import Answer, Asked, call, cancel, in_time
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.calls import BlockView, ToolCall
     from penstock.policy import Hook, Policy, PolicyContext
 
-__all__ = ["Judged", "Judges"]
+__all__ = ["Judged", "Judges", "checked_count"]
 
 # A judge that asks a model is bounded by that model's rate; a stream with more calls than this at once is rare.
 CONCURRENT_JUDGES = 8
@@ -99,14 +100,11 @@ class Judges:
         deadline: float | None = VERDICT_SECONDS,
         max_concurrent: int = CONCURRENT_JUDGES,
     ) -> None:
-        given = cast("object", max_concurrent)
-        if not isinstance(given, int) or given < 1:
-            msg = f"max_concurrent must be a whole number above 0, not {given!r}"
-            raise ValueError(msg)
         self._policy = policy
         self._context = context
         self._deadline = deadline
-        self._free = given
+        self._free = checked_count(max_concurrent)
+        self._clock = asyncio.get_running_loop().time
         self._hearings: dict[int, _Hearing] = {}
         self._queue: deque[_Hearing] = deque()
         self._judged: list[Judged] = []
@@ -164,7 +162,7 @@ class Judges:
         if ticket in self._hearings:
             msg = f"the ticket {ticket} is being judged already"
             raise ValueError(msg)
-        now = asyncio.get_running_loop().time()
+        now = self._clock()
         hearing = self._hearings[ticket] = _Hearing(ticket, hook, subject, call, now, now)
         if settled is not None:
             self._settle(hearing, settled)
@@ -175,14 +173,12 @@ class Judges:
 
     def _begin(self, hearing: _Hearing) -> None:
         """It is the block's turn."""
-        hearing.started = asyncio.get_running_loop().time()
         due = None if self._deadline is None else hearing.started + self._deadline
         # A context of its own, as a task has one: what a hook sets is not the stream's.
-        context = context_due_at(float("inf") if due is None else due)
-        hook = getattr(self._policy, hearing.hook)
-        outcome = context.run(call, hook, (*hearing.subject, self._context))
+        context = context_due_at(inf if due is None else due)
+        outcome = context.run(call, getattr(self._policy, hearing.hook), (*hearing.subject, self._context))
         if isinstance(outcome, Answer):
-            self._conclude(hearing, in_time(outcome, due, self._deadline))
+            self._conclude(hearing, outcome)
             return
         self._free -= 1
         on_answer = partial(self._hear, hearing)
@@ -193,11 +189,14 @@ class Judges:
         self._free += 1
         self._conclude(hearing, answer)
         while self._queue and self._free:
-            self._begin(self._queue.popleft())
+            following = self._queue.popleft()
+            following.started = self._clock()
+            self._begin(following)
 
     def _conclude(self, hearing: _Hearing, answer: Answer) -> None:
-        seconds = asyncio.get_running_loop().time() - hearing.started
-        self._settle(hearing, judgement_of(hearing.hook, hearing.subject, answer, seconds))
+        now, started, deadline = self._clock(), hearing.started, self._deadline
+        answer = in_time(answer, now, None if deadline is None else started + deadline, deadline)
+        self._settle(hearing, judgement_of(hearing.hook, hearing.subject, answer, now - started))
 
     def _settle(self, hearing: _Hearing, judgement: Judgement) -> None:
         del self._hearings[hearing.ticket]
@@ -232,6 +231,19 @@ class Judges:
         finally:
             for hearing in list(self._hearings.values()):
                 self._settle(hearing, _cancelled(hearing))
+
+
+def checked_count(max_concurrent: int) -> int:
+    """The argument, if so many blocks can be judged at once.
+
+    Raises:
+        ValueError: It is no such number.
+    """
+    given = cast("object", max_concurrent)
+    if not isinstance(given, int) or given < 1:
+        msg = f"max_concurrent must be a whole number above 0, not {given!r}"
+        raise ValueError(msg)
+    return given
 
 
 def _cancelled(hearing: _Hearing) -> Judgement:

@@ -8,7 +8,7 @@ streams at once, so what it keeps for one of them is kept on the context.
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from functools import cached_property
@@ -79,11 +79,9 @@ class PolicyContext:
         request: Mapping[str, Any] | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
-        self.stream_id = stream_id or secrets.token_hex(16)
+        self.stream_id = stream_id or os.urandom(16).hex()
         self.request: Mapping[str, Any] = {} if request is None else request
         self.tools: Sequence[Mapping[str, Any]] = (self.request.get("tools") or ()) if tools is None else tools
-        self._own: dict[int, Any] = {}
-        self._owners: list[object] = []
 
     # A policy sets and reads what it likes; only a declaration of both keeps a type checker from objecting.
     if TYPE_CHECKING:
@@ -102,10 +100,13 @@ class PolicyContext:
             ['seen']
         """
         if id(policy) not in self._own:
-            self._own[id(policy)] = make()
             # An id is only good for as long as its object lives.
-            self._owners.append(policy)
-        return self._own[id(policy)]
+            self._own[id(policy)] = policy, make()
+        return self._own[id(policy)][1]
+
+    @cached_property
+    def _own(self) -> dict[int, tuple[object, Any]]:
+        return {}
 
     @property
     def time_left(self) -> float | None:
