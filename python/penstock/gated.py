@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from penstock import sources
 from penstock.bodies import BodyFold
@@ -12,10 +12,10 @@ from penstock.engine import log
 from penstock.gate_core import target_of
 from penstock.gating import Gate
 from penstock.shapes import EventReader, Shape
-from penstock.timeouts import checked_seconds, in_time
+from penstock.timeouts import ItemsInTime, checked_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Awaitable
 
     from penstock.policy import Policy
     from penstock.protocols import Source, Target
@@ -49,7 +49,7 @@ async def gate(
         policy: Who judges.
         source: The wire format to read, or `auto` to tell it from the first event.
         target: The wire format to write; the source's own if this is None, which then has to be named.
-        chunk_timeout: How long to wait for the next chunk, in seconds; None for ever.
+        chunk_timeout: How long to wait for the next event, in seconds; None for ever. A comment is none.
         total_timeout: How long the source may take as a whole, in seconds; None for ever.
         ping_seconds: After how many silent seconds the client gets a sign of life while a judge thinks; None for never.
         **options: As for `Gate`.
@@ -68,20 +68,20 @@ async def gate(
     """
     chunk, total = checked_seconds("chunk_timeout", chunk_timeout), checked_seconds("total_timeout", total_timeout)
     pause = checked_seconds("ping_seconds", ping_seconds)
-    async with (
-        Gate(policy, source=source, target=target, **options) as judged,
-        sources.opened(incoming) as items,
-        _Flow(in_time(items, chunk=chunk, total=total), judged, pause) as flow,
-    ):
-        while not judged.is_over:
-            if out := await flow.step():
-                yield out
+    async with Gate(policy, source=source, target=target, **options) as judged, sources.opened(incoming) as items:
+        flow = _Flow(ItemsInTime(items, chunk=chunk, total=total), judged, pause)
+        try:
+            while not judged.is_over:
+                if out := await flow.step():
+                    yield out
+        finally:
+            await flow.close()
 
 
 class _Flow:
     """Takes turns between a source and the verdicts on what it gave."""
 
-    def __init__(self, items: AsyncGenerator[Any], judged: Gate, pause: float | None) -> None:
+    def __init__(self, items: ItemsInTime, judged: Gate, pause: float | None) -> None:
         self._items = items
         self._judged = judged
         self._pause = pause
@@ -89,15 +89,12 @@ class _Flow:
         # The next item, if a judge thinks while it is waited for.
         self._reading: asyncio.Future[Any] | None = None
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
+    async def close(self) -> None:
+        """Ends a wait for the source that nobody needs any more."""
         if self._reading is not None:
             self._reading.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await self._reading
-        await self._items.aclose()
 
     async def step(self) -> bytes:
         """Waits for the source or for a verdict, and gives what that sets free."""
@@ -105,31 +102,29 @@ class _Flow:
         try:
             if self._is_drained:
                 return await judged.settle(self._pause)
-            if judged.waits or self._reading is not None:
-                return await self._step_while_judged()
-            try:
-                item = await anext(self._items)
-            except StopAsyncIteration:
+            if judged.waits and not self._begin_reading().done():
+                return await judged.settle(self._pause)
+            item = await self._next()
+            if item is END:
                 return await self._drain()
             out = await judged.feed(item)
+            if not out and not judged.took_event:
+                self._items.keep_waiting()
             return out + await self._drain() if judged.has_ended else out
         except Exception as error:  # noqa: BLE001 - whatever the source raises, the client is told that the answer was cut.
             log.warning("a gated stream was ended with an error: %s", type(error).__name__)
             return judged.interrupt(error)
 
-    async def _step_while_judged(self) -> bytes:
-        """The same while a judge thinks: whichever comes first."""
-        judged = self._judged
+    def _begin_reading(self) -> asyncio.Future[Any]:
+        """The next item, which comes while a judge thinks."""
         if self._reading is None:
             self._reading = asyncio.ensure_future(anext(self._items, END))
-            self._reading.add_done_callback(judged.wake)
-        if judged.waits and not self._reading.done():
-            return await judged.settle(self._pause)
-        item, self._reading = await self._reading, None
-        if item is END:
-            return await self._drain()
-        out = await judged.feed(item)
-        return out + await self._drain() if judged.has_ended else out
+            self._reading.add_done_callback(self._judged.wake)
+        return self._reading
+
+    def _next(self) -> Awaitable[Any]:
+        reading, self._reading = self._reading, None
+        return anext(self._items, END) if reading is None else reading
 
     async def _drain(self) -> bytes:
         """There is no more to read."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from penstock.audit import Audit
 from penstock.calls import call_of
 from penstock.engine import check_type, log
-from penstock.errors import PenstockError, PolicyFailed
+from penstock.errors import PenstockError, PolicyFailed, StreamClosed
 from penstock.gate_core import WATCHING, core_for, limited
-from penstock.judges import CONCURRENT_JUDGES, Judged, Judges
+from penstock.judges import CONCURRENT_JUDGES, Judged, Judges, checked_count
 from penstock.judging import (
     FAILURE_REASON,
     VERDICT_SECONDS,
@@ -86,13 +85,15 @@ class Gate:
         self._hooks = policy.hooks
         self._on_deny = on_deny
         self._deadline = checked_seconds("verdict_timeout", verdict_timeout)
-        self._judges = Judges(policy, self.context, deadline=self._deadline, max_concurrent=max_concurrent)
+        self._max_concurrent = checked_count(max_concurrent)
         self._audit = Audit(self.context, audit, audit_content=audit_content)
         self._core = core_for(policy, source, target, limited(options, self.context.request))
         self._watches = not policy.hooks.isdisjoint(WATCHING)
-        self._watcher = Watcher(policy, self.context, self._core, deadline=self._deadline)
-        self._tickets = count()
-        # What is being judged: a call that went on growing is judged anew while its first judge may still think.
+        self._own_judges: Judges | None = None
+        self._own_watcher: Watcher | None = None
+        self._tickets = 0
+        # What is being judged, or was and waits to be carried out: the block of each ticket. A call that went on growing is judged anew
+        # while its first judge may still think.
         self._asked: dict[int, int] = {}
         self._is_drained = False
         self._was_refused = False
@@ -124,14 +125,36 @@ class Gate:
         return self._core.has_ended
 
     @property
+    def took_event(self) -> bool:
+        """Whether what was fed last has brought an event: a comment has not, nor a part of an event. For whoever has an idle limit."""
+        return self._core.took_event
+
+    @property
     def waiting(self) -> int:
         """How many blocks have no verdict yet."""
-        return self._judges.pending
+        return self._judges.pending if self._asked else 0
 
     @property
     def waits(self) -> bool:
         """Whether a judge is still thinking."""
-        return self._judges.pending > 0
+        return bool(self._asked) and self._judges.pending > 0
+
+    # Most streams ask nothing, and those need neither of these. A lock, which a cached property has, would cost more than both.
+
+    @property
+    def _judges(self) -> Judges:
+        judges = self._own_judges
+        if judges is None:
+            judges = Judges(self.policy, self.context, deadline=self._deadline, max_concurrent=self._max_concurrent)
+            self._own_judges = judges
+        return judges
+
+    @property
+    def _watcher(self) -> Watcher:
+        watcher = self._own_watcher
+        if watcher is None:
+            watcher = self._own_watcher = Watcher(self.policy, self.context, self._core, deadline=self._deadline)
+        return watcher
 
     async def __aenter__(self) -> Self:
         return self
@@ -146,7 +169,7 @@ class Gate:
         except PenstockError as error:
             return await self._fail(error)
         # Most reads ask nothing.
-        if not (self._core.has_asks or self._watches or self._judges.has_news):
+        if not (self._core.has_asks or self._watches or self._asked):
             return out
         return await self._respond(out, item)
 
@@ -161,7 +184,7 @@ class Gate:
 
     async def settle(self, seconds: float | None = None) -> bytes:
         """Waits for a verdict, or to be woken, and gives what that sets free; after `seconds` without one, a sign of life."""
-        if self._is_drained and not (self.waits or self._judges.has_news):
+        if self._is_drained and not self._asked:
             return self._give_up()
         try:
             async with asyncio.timeout(seconds):
@@ -191,9 +214,10 @@ class Gate:
         if self._is_closed:
             return
         self._is_closed = True
-        await self._judges.close()
-        for judged in self._judges.take():
-            self._audit.note(judged)
+        if self._asked:
+            await self._judges.close()
+            for judged in self._judges.take():
+                self._audit.note(judged)
         self._audit.end(ending or self._ending())
         if "on_end" in self._hooks:
             await self._tell_end()
@@ -223,11 +247,14 @@ class Gate:
             while asks := self._core.take_asks():
                 judged = len(self._asked)
                 for what, block, subject in asks:
-                    out.append(await self._answer(what, block, subject))
+                    is_call = what == "call"
+                    out.append(
+                        self._judge_call(block, subject) if is_call else await self._answer(what, block, subject)
+                    )
                 if len(self._asked) > judged and self._judges.pending:
                     # A judge that waits for nothing has its verdict after one turn of the loop, and nobody has to wait for that.
                     await asyncio.sleep(0)
-            if self._judges.has_news:
+            if self._asked:
                 out.append(self._apply())
         except PenstockError as error:
             out.append(await self._fail(error))
@@ -235,8 +262,6 @@ class Gate:
 
     async def _answer(self, what: str, block: int, subject: Any) -> bytes:
         match what:
-            case "call":
-                return self._judge_call(block, subject)
             case "thinking" | "block":
                 return self._judge_block(what, block, *subject)
             case "text":
@@ -259,9 +284,12 @@ class Gate:
         return b""
 
     def _ticket(self, block: int) -> int:
-        ticket = next(self._tickets)
-        self._asked[ticket] = block
-        return ticket
+        if self._is_closed:
+            msg = "nothing more is judged: the stream is over"
+            raise StreamClosed(msg)
+        self._tickets += 1
+        self._asked[self._tickets] = block
+        return self._tickets
 
     def _judge_block(self, what: str, block: int, block_type: str, kind: str) -> bytes:
         hook: Hook = "on_thinking" if what == "thinking" else "on_block"

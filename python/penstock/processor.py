@@ -33,7 +33,7 @@ class StreamProcessor:
         strict: End the stream with an error at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
         tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them. Without one, text is text.
-        chunk_timeout: How long to wait for the next chunk, in seconds; None for ever.
+        chunk_timeout: How long to wait for the next chunk, in seconds; None for ever. A comment is none.
         total_timeout: How long the whole stream may take, in seconds; None for ever.
 
     Example:
@@ -127,7 +127,10 @@ class StreamProcessor:
             clock.go_on()
             if not await self._dispatch(self._engine.feed(item), context):
                 return
-            clock.wait()
+            if self._engine.took_event:
+                clock.wait()
+            else:
+                clock.keep_waiting()
         clock.go_on()
         if await self._dispatch(self._engine.finish(), context) and self._strict:
             check_end(self.state)

@@ -41,7 +41,7 @@ class BlockReader(Giver):
             is text, and text alone has the tags of Claude; an empty list looks for none.
         strict: End the stream with an error at the first deviation, instead of putting it right or skipping the chunk.
         limits: What a stream may cost.
-        chunk_timeout: How long `read` waits for the next chunk, in seconds; None for ever.
+        chunk_timeout: How long `read` waits for the next chunk, in seconds; None for ever. A comment is none.
         total_timeout: How long a whole stream may take in `read`, in seconds; None for ever.
 
     Example:
@@ -227,7 +227,10 @@ class BlockReader(Giver):
                 async for item in arriving:
                     clock.go_on()
                     await self._feed_async(engine.feed, item)
-                    clock.wait()
+                    if engine.took_event:
+                        clock.wait()
+                    else:
+                        clock.keep_waiting()
                 clock.go_on()
                 await self._feed_async(engine.finish)
         except BaseException:

@@ -1,17 +1,22 @@
-"""The two clocks of a stream: the wait for the next chunk, and the whole."""
+"""The two clocks of a stream: the wait for the next event, and the whole.
+
+Rules. (1) A read that brings no event (a comment, a part of an event) is no progress: the wait for the next event goes on. (2) The time
+that the caller takes is not the source's. (3) A source that never lets the loop run is late as well.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from penstock.errors import StreamTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncIterator
     from types import TracebackType
 
-__all__ = ["StreamClock", "checked_seconds", "in_time"]
+__all__ = ["ItemsInTime", "StreamClock", "checked_seconds"]
 
 
 class StreamClock:
@@ -24,14 +29,15 @@ class StreamClock:
     def __init__(self, *, chunk: float | None, total: float | None) -> None:
         self._chunk = chunk
         self._total = total
-        self._waiting_since: float | None = None
+        self._since = 0.0
+        self._is_waiting = False
         self._timeout = asyncio.timeout(None)
         self._timer: asyncio.TimerHandle | None = None
         self._expired: Literal["chunk", "total"] | None = None
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._started = self._loop.time()
+        self._started = self._since = self._loop.time()
         await self._timeout.__aenter__()
         self._set_timer()
         return self
@@ -55,20 +61,33 @@ class StreamClock:
         Raises:
             StreamTimeout: The whole took too long. A source that never lets the loop run keeps the timer from firing.
         """
-        self._waiting_since = now = self._loop.time()
+        self._is_waiting = True
+        self._since = now = self._loop.time()
         if self._total is not None and now >= self._started + self._total:
             raise StreamTimeout("total", self._total)
 
+    def keep_waiting(self) -> None:
+        """What came was no chunk, so the wait for one goes on.
+
+        Raises:
+            StreamTimeout: The chunk, or the whole, took too long.
+        """
+        since = self._since
+        self.wait()
+        if self._chunk is not None and self._since >= since + self._chunk:
+            raise StreamTimeout("chunk", self._chunk)
+        self._since = since
+
     def go_on(self) -> None:
         """The chunk is there; the policy's own time is not the source's."""
-        self._waiting_since = None
+        self._is_waiting = False
 
     def _set_timer(self) -> None:
         deadlines: list[float] = []
         if self._total is not None:
             deadlines.append(self._started + self._total)
         if self._chunk is not None:
-            since = self._loop.time() if self._waiting_since is None else self._waiting_since
+            since = self._since if self._is_waiting else self._loop.time()
             deadlines.append(since + self._chunk)
         if deadlines:
             self._timer = self._loop.call_at(min(deadlines), self._fire)
@@ -77,7 +96,7 @@ class StreamClock:
         now = self._loop.time()
         if self._total is not None and now >= self._started + self._total:
             self._expire("total")
-        elif self._chunk is not None and self._waiting_since is not None and now >= self._waiting_since + self._chunk:
+        elif self._chunk is not None and self._is_waiting and now >= self._since + self._chunk:
             self._expire("chunk")
         else:
             self._set_timer()
@@ -102,28 +121,57 @@ def checked_seconds(name: str, seconds: float | None) -> float | None:
     raise ValueError(msg)
 
 
-async def in_time(items: AsyncIterator[Any], *, chunk: float | None, total: float | None) -> AsyncGenerator[Any]:
-    """The items, each as it comes.
+class ItemsInTime:
+    """The items of a source, each as it comes.
 
     For generators, where `StreamClock` cannot be: its timer would run while the consumer has the item, and end the consumer's wait instead.
 
+    Args:
+        items: The source.
+        chunk: The seconds that it may take to the next event; None for as long as it likes.
+        total: The seconds that all of it may take, from the first wait on; None for as long as it likes.
+
     Raises:
-        StreamTimeout: A chunk or the whole stream took too long.
+        StreamTimeout: An event or the whole stream took too long.
     """
-    loop = asyncio.get_running_loop()
-    end = None if total is None else loop.time() + total
-    while True:
-        gap = None if chunk is None else loop.time() + chunk
-        deadlines = [each for each in (gap, end) if each is not None]
-        scope = asyncio.timeout_at(min(deadlines, default=None))
+
+    def __init__(self, items: AsyncIterator[Any], *, chunk: float | None, total: float | None) -> None:
+        self._items = items
+        self._chunk = inf if chunk is None else chunk
+        self._total = inf if total is None else total
+        self._loop = asyncio.get_running_loop()
+        self._end: float | None = None
+        # What is left of the wait for the next event, and when it was over at the last look.
+        self._left = self._chunk
+        self._gap = inf
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        now = self._loop.time()
+        if self._end is None:
+            self._end = now + self._total
+        self._gap = now + self._left
+        due = min(self._gap, self._end)
+        if due <= now:
+            raise self._timeout()
+        scope = asyncio.timeout_at(None if due == inf else due)
         try:
             async with scope:
-                item = await anext(items)
-        except StopAsyncIteration:
-            return
+                item = await anext(self._items)
         except TimeoutError:
             if not scope.expired():
                 raise
-            is_total = end is not None and (gap is None or end <= gap)
-            raise StreamTimeout("total" if is_total else "chunk", (total if is_total else chunk) or 0.0) from None
-        yield item
+            raise self._timeout() from None
+        self._left = self._chunk
+        return item
+
+    def keep_waiting(self) -> None:
+        """What came was no event, so the wait for one goes on."""
+        self._left = self._gap - self._loop.time()
+
+    def _timeout(self) -> StreamTimeout:
+        if self._end is not None and self._end <= self._gap:
+            return StreamTimeout("total", self._total)
+        return StreamTimeout("chunk", self._chunk)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from penstock import _core, sources
 from penstock.engine import check_type, log, report_problems
 from penstock.limits import Limits
-from penstock.timeouts import checked_seconds, in_time
+from penstock.timeouts import ItemsInTime, checked_seconds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -120,6 +120,11 @@ class Translator:
         return self._core.is_over
 
     @property
+    def took_event(self) -> bool:
+        """Whether what was fed last has brought an event: a comment has not, nor a part of an event. For whoever has an idle limit."""
+        return self._core.took_event
+
+    @property
     def failure(self) -> tuple[FailureKind, str] | None:
         """The kind and the message of the error that the stream was ended with; None if there is none."""
         return self._core.failure
@@ -211,7 +216,7 @@ def new_core(
         limits=limits,
         coalesce=coalesce,
         model=model,
-        id=secrets.token_hex(12) if message_id is None else message_id,
+        id=os.urandom(12).hex() if message_id is None else message_id,
         created=_checked_time(created),
         **options,
     )
@@ -235,7 +240,7 @@ async def translate(
         incoming: Reads or chunks, from an async iterable, a plain iterable, or an `asyncio.Queue` that is ended by None or shut down.
         source: The wire format to read, or `auto` to tell it from the first event.
         target: The wire format to write.
-        chunk_timeout: How long to wait for the next chunk, in seconds; None for ever.
+        chunk_timeout: How long to wait for the next event, in seconds; None for ever. A comment is none.
         total_timeout: How long the whole stream may take, in seconds; None for ever.
         **options: As for `Translator`.
 
@@ -245,10 +250,13 @@ async def translate(
     translator = Translator(source=source, target=target, **options)
     chunk, total = checked_seconds("chunk_timeout", chunk_timeout), checked_seconds("total_timeout", total_timeout)
     async with sources.opened(incoming) as items:
+        timed = ItemsInTime(items, chunk=chunk, total=total)
         try:
-            async for item in in_time(items, chunk=chunk, total=total):
+            async for item in timed:
                 if out := translator.feed(item):
                     yield out
+                elif not translator.took_event:
+                    timed.keep_waiting()
                 if translator.is_over:
                     return
             rest = translator.finish()

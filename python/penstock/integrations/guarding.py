@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import aclosing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
@@ -17,11 +16,11 @@ from penstock.gating import Gate
 from penstock.integrations.routes import Routes
 from penstock.policy import PolicyContext
 from penstock.shapes import EventReader
-from penstock.timeouts import checked_seconds, in_time
+from penstock.timeouts import ItemsInTime, checked_seconds
 from penstock.translator import Translator
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 
     from penstock.policy import Policy
     from penstock.protocols import Target
@@ -109,7 +108,7 @@ class HttpGuard:
     Args:
         policy: Who judges.
         routes: Which paths are guarded; by default those of the vendors' APIs.
-        chunk_timeout: How long to wait for the next read of a stream, in seconds; None for ever.
+        chunk_timeout: How long to wait for the next event of a stream, or read of a body, in seconds; None for ever.
         total_timeout: How long an answer may take as a whole, in seconds; None for ever.
         ping_seconds: After how many silent seconds a client gets a sign of life while a judge thinks; None for never.
         options: As for `Gate`: `on_deny`, `verdict_timeout`, `audit` …
@@ -151,10 +150,13 @@ class HttpGuard:
     async def body(self, reads: sources.Incoming, protocol: Target, request: object) -> Answer:
         """The judged body. One that cannot be passed on is an error, in its status too."""
         judged, fold = Gate(self._policy, **self._for_gate(protocol, request)), _Fold(protocol)
-        async with judged, sources.opened(reads) as items, aclosing(self._in_time(items)) as timed:
+        async with judged, sources.opened(reads) as items:
+            timed = ItemsInTime(items, chunk=self._chunk, total=self._total)
             try:
                 async for read in timed:
                     fold.add(await judged.feed(read))
+                    if not judged.took_event:
+                        timed.keep_waiting()
                     if judged.is_over:
                         break
                 else:
@@ -188,9 +190,6 @@ class HttpGuard:
     def _for_gate(self, protocol: Target, request: object) -> dict[str, Any]:
         context = PolicyContext(request=_request(request))
         return {"source": protocol, "target": protocol, "context": context, **self._options}
-
-    def _in_time(self, items: AsyncIterator[Any]) -> AsyncGenerator[Any]:
-        return in_time(items, chunk=self._chunk, total=self._total)
 
 
 class _Fold:

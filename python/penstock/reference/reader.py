@@ -170,6 +170,11 @@ class BlockReader:
         """How often which deviation was seen."""
         return self._processor.state.quirks
 
+    @property
+    def took_event(self) -> bool:
+        """Whether the last item brought an event."""
+        return self._processor.took_event
+
     def feed(self, item: Any) -> list[Item]:
         """Takes a read of bytes, a chunk as JSON text, or a chunk as an object; gives what is ready."""
         if self._is_closed:

@@ -63,6 +63,8 @@ class StreamProcessor:
         self._json_decoder = self._object_decoder if self._gives_chunks else Decoder(lambda value: value)
         self._problems: list[ProtocolError] = []
         self._item_count = 0
+        # Whether what was fed last has brought an event: a comment has not, nor a part of an event.
+        self.took_event = False
         self._is_done = False
         self._is_over = False
         self._waiting: deque[Iterator[_Step]] = deque()
@@ -95,6 +97,7 @@ class StreamProcessor:
         if self._is_over:
             msg = "the stream is over"
             raise StreamClosed(msg)
+        self.took_event = False
         if self._text is not None:
             return self._take_plain(item, self._text)
         if is_read(item):
@@ -250,6 +253,7 @@ class StreamProcessor:
             if self._is_done:
                 return
             self._machine.offset = frame.offset
+            self.took_event = self.took_event or bool(frame.data) or frame.error is not None
             if frame.data is not None:
                 is_error = frame.type == b"error" and frame.data != b"[DONE]"
                 if step := self._take_error(frame.data) if is_error else self._take_text(frame.data):
@@ -262,6 +266,7 @@ class StreamProcessor:
             return
         self._machine.offset = self._item_count
         self._item_count += 1
+        self.took_event = True
         step = self._take_text(item) if isinstance(item, str) else self._decode(item, self._object_decoder)
         if step:
             yield step
@@ -274,6 +279,7 @@ class StreamProcessor:
                 continue
             self._machine.offset = self._item_count
             self._item_count += 1
+            self.took_event = True
             try:
                 said = said_by(text)
             except Malformed as problem:

@@ -65,6 +65,11 @@ class Translator:
         return self._outlet.is_over
 
     @property
+    def took_event(self) -> bool:
+        """Whether the last item brought an event."""
+        return self._session.took_event
+
+    @property
     def failure(self) -> tuple[FailureKind, str] | None:
         """The kind and the message of the error that the answer was ended with; None if there is none."""
         failure = self._outlet.failure

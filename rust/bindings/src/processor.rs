@@ -111,6 +111,12 @@ impl StreamProcessor {
         Ok(self.lock()?.session.protocol().map(Protocol::name))
     }
 
+    /// Whether the last item brought an event.
+    #[getter]
+    fn took_event(&self) -> PyResult<bool> {
+        Ok(self.lock()?.session.took_event())
+    }
+
     /// Takes a read of bytes, a chunk as JSON text, or a chunk as an object.
     fn feed<'py>(slf: &Bound<'py, Self>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let this = slf.get();

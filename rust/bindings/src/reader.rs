@@ -87,6 +87,12 @@ impl BlockReader {
         Ok(self.lock()?.session.protocol().map(Protocol::name))
     }
 
+    /// Whether the last item brought an event.
+    #[getter]
+    fn took_event(&self) -> PyResult<bool> {
+        Ok(self.lock()?.session.took_event())
+    }
+
     /// The number of the next block.
     #[getter]
     fn next_index(&self) -> PyResult<usize> {

@@ -134,6 +134,12 @@ impl Translator {
         Ok(self.lock()?.core.has_ended())
     }
 
+    /// Whether the last item brought an event.
+    #[getter]
+    fn took_event(&self) -> PyResult<bool> {
+        Ok(self.lock()?.core.session().took_event())
+    }
+
     /// Whether there is something to ask a policy.
     #[getter]
     fn has_asks(&self) -> PyResult<bool> {

@@ -107,6 +107,8 @@ pub struct Session {
     is_terminating: bool,
     /// Whether the rest of the pieces belongs to no chunk.
     is_made: bool,
+    /// How many events the last read has brought to their end.
+    events: u64,
     chunks: u64,
     end: End,
 }
@@ -147,6 +149,7 @@ impl Session {
             text: TextReads::default(),
             is_terminating: false,
             is_made: false,
+            events: 0,
             chunks: 0,
             end: End::NotYet,
         }
@@ -186,6 +189,11 @@ impl Session {
         self.intake.machine.is_terminated()
     }
 
+    /// Whether what was fed last has brought an event on: a comment, and a part of an event, have not. A body has none, so any part of it counts.
+    pub fn took_event(&self) -> bool {
+        self.events > 0
+    }
+
     /// Whether it is known which response this is, so that a chunk need not say so again.
     pub fn is_identified(&self) -> bool {
         self.intake.decoder.is_identified()
@@ -202,6 +210,7 @@ impl Session {
 
     /// Takes a read of server-sent events, or of text if that is the source. What it says comes from [`Self::next_piece`].
     pub fn feed(&mut self, read: &[u8]) {
+        self.events = 0;
         if self.is_text() {
             return self.text.feed(read);
         }
@@ -218,7 +227,10 @@ impl Session {
             self.is_known_to_stream = true;
         }
         match &mut self.body {
-            Some(body) => body.extend_from_slice(read),
+            Some(body) => {
+                self.events = u64::from(!read.is_empty());
+                body.extend_from_slice(read);
+            }
             None => self.framer.feed(read),
         }
     }
@@ -283,6 +295,7 @@ impl Session {
     }
 
     fn count_chunk(&mut self) -> u64 {
+        self.events += 1;
         self.chunks += 1;
         self.chunks - 1
     }
@@ -309,6 +322,8 @@ impl Session {
                 return Ok(None);
             }
             let Some(frame) = self.framer.next_frame()? else { return self.check_marks().map(|()| None) };
+            // An event without data is none, after the standard.
+            self.events += u64::from(!frame.data.is_empty() || frame.error.is_some());
             match self.intake.take_frame(&frame, sink)? {
                 Took::Nothing => {}
                 Took::Chunk => return Ok(Some(self.framed_piece())),
