@@ -11,15 +11,17 @@ import pytest
 import penstock
 from gate_runs import allow_all
 from patience import run_patiently
-from penstock import BlockReader, LimitExceeded, Limits, StreamTimeout
+from penstock import ALLOW, BlockReader, LimitExceeded, Limits, Policy, StreamTimeout
 from penstock.integrations.guarding import HttpGuard
 from processing import process
-from wire import DONE, finish, frame, sse, text
+from wire import DONE, call, finish, frame, sse, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
     from feeding import Engine
+    from penstock import ToolCall, Verdict
+    from penstock.policy import PolicyContext
 
     Way = Callable[..., Awaitable[str | None]]
 
@@ -166,6 +168,31 @@ def test_the_time_of_the_client_is_not_the_time_of_the_source() -> None:
         penstock.gate(every(14.9, reads), allow_all(), source="openai_chat", total_timeout=None),
     ):
         assert b"took too long" not in run_patiently(slow(stream))
+
+
+def test_a_comment_that_came_while_a_judge_thought_and_the_client_was_slow_is_not_held_against_the_source() -> None:
+    class Slow(Policy):
+        async def on_tool_call(self, call: ToolCall, context: PolicyContext) -> Verdict:
+            await asyncio.sleep(5)
+            return ALLOW
+
+    async def reads() -> AsyncIterator[bytes]:
+        yield HELLO + sse(call("{}", index=0, id="call_1", name="f"), text("x"))
+        await asyncio.sleep(6)
+        yield COMMENT
+        await asyncio.sleep(6)
+        yield END
+
+    async def main() -> bytes:
+        got = b""
+        async for out in penstock.gate(reads(), Slow(), source="openai_chat", total_timeout=None):
+            got += out
+            await asyncio.sleep(100)
+        return got
+
+    out = run_patiently(main())
+    assert b"took too long" not in out
+    assert penstock.check(out, "openai_chat").ended == "finished"
 
 
 def test_a_body_comes_read_by_read() -> None:

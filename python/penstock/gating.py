@@ -186,12 +186,19 @@ class Gate:
         """Waits for a verdict, or to be woken, and gives what that sets free; after `seconds` without one, a sign of life."""
         if self._is_drained and not self._asked:
             return self._give_up()
-        try:
-            async with asyncio.timeout(seconds):
-                await self._judges.wait()
-        except TimeoutError:
-            return self._core.ping()
+        await self._let_judges_begin()
+        if not self._judges.has_news:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._judges.wait()
+            except TimeoutError:
+                return self._core.ping()
         return self._apply()
+
+    async def _let_judges_begin(self) -> None:
+        """A judge that waits for nothing has its verdict after one turn of the loop: nothing else has to be set up for that."""
+        if not self._judges.has_news:
+            await asyncio.sleep(0)
 
     def _give_up(self) -> bytes:
         """Nothing more can come, and the answer is not over: what is left in it must not leave."""
@@ -251,9 +258,8 @@ class Gate:
                     out.append(
                         self._judge_call(block, subject) if is_call else await self._answer(what, block, subject)
                     )
-                if len(self._asked) > judged and self._judges.pending:
-                    # A judge that waits for nothing has its verdict after one turn of the loop, and nobody has to wait for that.
-                    await asyncio.sleep(0)
+                if len(self._asked) > judged and not any(out):
+                    await self._let_judges_begin()
             if self._asked:
                 out.append(self._apply())
         except PenstockError as error:
@@ -313,7 +319,7 @@ class Gate:
 
     def _apply(self) -> bytes:
         """Carries out the verdicts that have come."""
-        return b"".join(self._decide(self._asked.pop(judged.ticket), judged) for judged in self._judges.take())
+        return b"".join([self._decide(self._asked.pop(judged.ticket), judged) for judged in self._judges.take()])
 
     def _decide(self, block: int, judged: Judged) -> bytes:
         is_taken, out = self._carry_out(block, judged)

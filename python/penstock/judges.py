@@ -194,9 +194,10 @@ class Judges:
             self._begin(following)
 
     def _conclude(self, hearing: _Hearing, answer: Answer) -> None:
-        now, started, deadline = self._clock(), hearing.started, self._deadline
-        answer = in_time(answer, now, None if deadline is None else started + deadline, deadline)
-        self._settle(hearing, judgement_of(hearing.hook, hearing.subject, answer, now - started))
+        now, due = self._clock(), hearing.started + (inf if self._deadline is None else self._deadline)
+        if now > due:
+            answer = in_time(answer, now, due, self._deadline)
+        self._settle(hearing, judgement_of(hearing.hook, hearing.subject, answer, now - hearing.started))
 
     def _settle(self, hearing: _Hearing, judgement: Judgement) -> None:
         del self._hearings[hearing.ticket]

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from penstock.asking import ask, discard
 from penstock.blocks import ToolResultStreamBlock, UnknownStreamBlock
@@ -203,25 +203,20 @@ def judgement_of(hook: Hook, subject: tuple[Any, ...], answer: Answer, seconds: 
         answer: What it said, or why it said nothing.
         seconds: How long it took.
     """
-    judgement = _judgement(hook, answer, seconds)
-    if judgement.verdict.decision != "replace":
-        return judgement
-    if hook == "on_tool_call":
-        return _with_checked_replacement(judgement, subject[0])
-    return _failed("a replacement came for a block that is no tool call", seconds)
-
-
-def _judgement(hook: Hook, answer: Answer, seconds: float) -> Judgement:
-    verdict = cast("object", answer.value)
+    verdict: object = answer.value
     if answer.failure:
         return _failed(f"{hook} {answer.failure}", seconds, answer.error)
     # Not isinstance: what only calls itself a verdict has not been through the checks of one.
     if type(verdict) is not Verdict:
         discard(verdict)
         return _failed(f"{hook} returned {type(verdict).__name__}, not a verdict", seconds)
-    return Judgement(
-        verdict, "denied" if verdict.decision == "deny" else "allowed", seconds, f"{hook}: {verdict.decision}"
-    )
+    decision = verdict.decision
+    judgement = Judgement(verdict, "denied" if decision == "deny" else "allowed", seconds, f"{hook}: {decision}")
+    if decision != "replace":
+        return judgement
+    if hook == "on_tool_call":
+        return _with_checked_replacement(judgement, subject[0])
+    return _failed("a replacement came for a block that is no tool call", seconds)
 
 
 def _failed(detail: str, seconds: float, error: BaseException | None = None) -> Judgement:

@@ -141,9 +141,10 @@ class ItemsInTime:
         self._total = inf if total is None else total
         self._loop = asyncio.get_running_loop()
         self._end: float | None = None
-        # What is left of the wait for the next event, and when it was over at the last look.
+        # What is left of the wait for the next event; when that would have been over, and when the last item came.
         self._left = self._chunk
         self._gap = inf
+        self._came = 0.0
 
     def __aiter__(self) -> Self:
         return self
@@ -164,12 +165,14 @@ class ItemsInTime:
             if not scope.expired():
                 raise
             raise self._timeout() from None
+        # Looked up now, for the caller may take its time.
+        self._came = self._loop.time()
         self._left = self._chunk
         return item
 
     def keep_waiting(self) -> None:
         """What came was no event, so the wait for one goes on."""
-        self._left = self._gap - self._loop.time()
+        self._left = self._gap - self._came
 
     def _timeout(self) -> StreamTimeout:
         if self._end is not None and self._end <= self._gap:
