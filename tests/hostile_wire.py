@@ -184,6 +184,11 @@ def small(count: int) -> tuple[tuple[str, dict[str, str]], ...]:
     return tuple((LS, {}) for _ in range(count))
 
 
+def pieces(count: int) -> list[str]:
+    """Arguments in that many pieces."""
+    return [*SAFE_JSON[: count - 1], SAFE_JSON[count - 1 :]]
+
+
 RESOURCES = [
     *(Row(f"M-02 arguments of {size} of 100 bytes", "openai_chat", arguments(sized(size)), "ends" if size > 100 else "finishes", () if size > 100 else ((LS, json.loads(sized(size))),), options=limit("argument_bytes", 100)) for size in (99, 100, 101)),
     Row("M-02 held bytes", "openai_chat", chat(call(sized(3000))), "ends", options=limit("held_bytes", 2000)),
@@ -194,6 +199,8 @@ RESOURCES = [
     *(Row(f"M-03 an event of {size} of 400 bytes", "openai_chat", padded(size), "ends" if size > 400 else "finishes", () if size > 400 else (LS_SAFE,), options=limit("frame_bytes", 400)) for size in (399, 400, 401)),
     Row("M-04 an index beyond any list", "openai_chat", chat(call(index=2**32)), "ends"),
     Row("M-05 deltas of one byte", "openai_chat", chat(call(""), *map(more, SAFE_JSON)), "finishes", (LS_SAFE,)),
+    *(Row(f"M-05 {count} deltas of 9", "openai_chat", chat(call(""), *map(more, pieces(count - 2))), "ends" if count > 9 else "finishes", () if count > 9 else (LS_SAFE,), options=limit("deltas", 9)) for count in (8, 9, 10)),
+    Row("M-05 deltas that say nothing", "openai_chat", chat(call(), *[w.text("")] * 9), "ends", options=limit("deltas", 9)),
     Row("M-07 digits at the limit", "openai_chat", arguments(numbered(DIGITS)), "finishes", ((LS, json.loads(numbered(DIGITS))),)),
     Row("M-07 digits above the limit", "openai_chat", arguments(numbered(DIGITS + 1)), "finishes"),
     Row("M-07 twenty thousand digits", "openai_chat", arguments(numbered(20_000)), "finishes"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import feeding
+from mutations import STREAMS
+from mutations import sse as as_sse
 from penstock.errors import LimitExceeded
+from penstock.events import BlockGrew
 from penstock.limits import Limits
 from splits import SPLITS, Split
 from wire import Chunk, call, calls, delta, finish, part, sse, text
@@ -49,6 +53,10 @@ def argument_bytes_in_one_delta(count: int) -> list[Chunk]:
     return [call("x" * count, index=0, id="c", name="f")]
 
 
+def deltas_of_a_call(count: int) -> list[Chunk]:
+    return [call("{", index=0, id="c", name="f"), *(call(" ", index=0) for _ in range(count - 1))]
+
+
 CASES = {
     "blocks": ("blocks", blocks),
     "blocks_of_images": ("blocks", lambda count: [delta(images=[{}] * count)]),
@@ -56,6 +64,15 @@ CASES = {
     "calls_in_one_chunk": ("calls", tool_calls_in_one_chunk),
     "calls_over_choices": ("calls", tool_calls_over_choices),
     "choices": ("choices", answers),
+    "deltas": ("deltas", lambda count: [text("x")] * count),
+    "deltas_of_a_call": ("deltas", deltas_of_a_call),
+    "deltas_in_one_chunk": ("deltas", lambda count: [calls(*[part("{", index=0, id="c", name="f")] * count)]),
+    "deltas_of_thinking": ("deltas", lambda count: [delta(reasoning="x")] * count),
+    "deltas_without_text": ("deltas", lambda count: [text("")] * count),
+    "deltas_of_many_sorts": (
+        "deltas",
+        lambda count: [delta(reasoning="x", content="y", refusal="z", images=[{}] * (count - 3))],
+    ),
     "argument_bytes": ("argument_bytes", argument_bytes),
     "argument_bytes_in_one_delta": ("argument_bytes", argument_bytes_in_one_delta),
 }
@@ -99,6 +116,41 @@ def test_the_arguments_of_each_call_have_a_limit_of_their_own(run: Run) -> None:
 
 def test_the_wire_index_of_a_call_is_no_measure_of_how_many_there_are(run: Run) -> None:
     assert len(run(call("{}", index=2**53 + 1, id="c", name="f"), limits=Limits(calls=1)).state.blocks) == 1
+
+
+def count_deltas(engine: Engine, chunks: list[Chunk]) -> int:
+    """The least number of deltas with which a stream is read."""
+    for most in range(1, 1000):
+        with suppress(LimitExceeded):
+            feeding.run(engine, chunks, limits=Limits(deltas=most))
+            return most
+    raise AssertionError(chunks)
+
+
+@pytest.mark.parametrize("name", STREAMS["openai_chat"])
+def test_both_engines_count_the_same_deltas(core: Engine, reference: Engine, name: str) -> None:
+    chunks = STREAMS["openai_chat"][name]
+    assert count_deltas(core, chunks) == count_deltas(reference, chunks)
+
+
+def test_tags_add_nothing_to_the_deltas(engine: Engine) -> None:
+    said = feeding.run(engine, [text("a<thinking>b</thinking>c")], limits=Limits(deltas=1), tags="claude-xml")
+    assert len([event for event in said if isinstance(event, BlockGrew)]) == 3
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=str)
+def test_text_alone_has_no_deltas_for_the_network_cuts_it(engine: Engine, split: Split) -> None:
+    said = feeding.run(engine, split(b"x" * 50), source="text", limits=Limits(deltas=1))
+    assert "".join(event.text for event in said if isinstance(event, BlockGrew)) == "x" * 50
+
+
+@pytest.mark.parametrize("form", ["anthropic_messages", "openai_responses"])
+def test_numbered_formats_have_their_deltas_counted(core: Engine, form: str) -> None:
+    data = as_sse(form, STREAMS[form]["text"])
+    grown = sum(isinstance(event, BlockGrew) for event in feeding.run(core, [data], source=form))
+    with pytest.raises(LimitExceeded, match="deltas"):
+        feeding.run(core, [data], source=form, limits=Limits(deltas=grown - 1))
+    assert feeding.run(core, [data], source=form, limits=Limits(deltas=grown)) != []
 
 
 # An event is as long as its lines with their ends, without the blank line.

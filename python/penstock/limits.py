@@ -19,6 +19,7 @@ class Limits:
         calls: The tool calls among them.
         held_bytes: What waits to be written by a translator or a gate.
         choices: Answers side by side (the request's `n`).
+        deltas: The pieces that blocks grow by, over the whole stream. Text without a wire format is not counted.
         tag_bytes: What is held of a text because it may become a tag. Reaching it raises nothing: what is longer is text.
     """
 
@@ -28,6 +29,7 @@ class Limits:
     calls: int = 128
     held_bytes: int = 8 << 20
     choices: int = 8
+    deltas: int = 1 << 20
     tag_bytes: int = 256
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
-from penstock.errors import PenstockError, ProtocolError, StreamClosed
+from penstock.errors import LimitExceeded, PenstockError, ProtocolError, StreamClosed
 from penstock.limits import Limits
 from penstock.reference.decode import Chunk, Decoder
 from penstock.reference.machine import BlockMachine
@@ -32,6 +32,8 @@ __all__ = ["StreamProcessor", "is_read"]
 _Step: TypeAlias = tuple[Any, Chunk | None]
 
 _DONE: _Step = (None, None)
+# What blocks grow by; a blank is a piece without text.
+_GROWTH = frozenset({"content", "blank", "thinking", "refusal", "signature", "data", "tool_call", "raw"})
 # The end of the input: what tags have held is no tag.
 _RELEASE: _Step = ("", None)
 
@@ -65,6 +67,8 @@ class StreamProcessor:
         self._item_count = 0
         # Whether what was fed last has brought an event: a comment has not, nor a part of an event.
         self.took_event = False
+        self._delta_count = 0
+        self._most_deltas = limits.deltas
         self._is_done = False
         self._is_over = False
         self._waiting: deque[Iterator[_Step]] = deque()
@@ -177,9 +181,17 @@ class StreamProcessor:
 
     def _tagged(self, said: Chunk) -> list[tuple[int, list[Delta]]]:
         """What the choices of a chunk say, once tags have been read."""
+        # How text alone is cut into reads says nothing of the stream.
+        if self._text is None:
+            self._count_deltas(said)
         if self._tags is None:
             return said.choices
         return [(number, self._tags.read(number, deltas)) for number, deltas in said.choices]
+
+    def _count_deltas(self, said: Chunk) -> None:
+        self._delta_count += sum(kind in _GROWTH for _, deltas in said.choices for kind, _, _ in deltas)
+        if self._delta_count > self._most_deltas:
+            raise LimitExceeded("deltas", self._most_deltas)
 
     def _made(self, made: list[tuple[int, list[Delta]]]) -> Iterator[Any]:
         """Applies what tags have left open or held at the end; gives a chunk that says nothing for each block that completes."""

@@ -342,6 +342,7 @@ pub(crate) fn read_limits(limits: &Bound<'_, PyAny>) -> PyResult<Limits> {
         calls: limit("calls")?,
         held_bytes: limit("held_bytes")?,
         choices: limit("choices")?,
+        deltas: limit("deltas")?,
         tag_bytes: limit("tag_bytes")?,
     })
 }

@@ -259,6 +259,21 @@ fn own(text: Cow<'_, str>) -> Cow<'static, str> {
 }
 
 impl Delta<'_> {
+    /// Whether it is a piece that a block grows by, be it empty.
+    pub(crate) fn is_growth(&self) -> bool {
+        matches!(
+            self,
+            Self::Text(_)
+                | Self::Thinking(_)
+                | Self::Signature(_)
+                | Self::ThinkingData(_)
+                | Self::Refusal(_)
+                | Self::Call(_)
+                | Self::Raw { .. }
+                | Self::Grow { .. }
+        )
+    }
+
     pub(crate) fn into_owned(self) -> Delta<'static> {
         match self {
             Self::Identity { name, value: Identity::Text(text) } => {

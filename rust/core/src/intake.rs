@@ -32,6 +32,9 @@ pub(crate) struct Intake {
     pub(crate) spare: Vec<Located<'static>>,
     /// Whether the next stage knows which format this is.
     pub(crate) has_told_source: bool,
+    /// The pieces that blocks have grown by.
+    pub(crate) deltas: usize,
+    pub(crate) most_deltas: usize,
 }
 
 /// What a frame held.
@@ -125,10 +128,20 @@ impl Intake {
         offset: u64,
         sink: &mut impl Sink,
     ) -> Result<(), Error> {
+        self.count_deltas(&deltas, offset)?;
         if let Some(tags) = &mut self.tags {
             tags.pass(&mut deltas);
         }
         self.take_passed(deltas, offset, sink)
+    }
+
+    /// Counts before tags are read, so that what a chunk counts is what its wire format says.
+    fn count_deltas(&mut self, deltas: &[Located<'_>], offset: u64) -> Result<(), Error> {
+        self.deltas = self.deltas.saturating_add(deltas.iter().filter(|each| each.delta.is_growth()).count());
+        if self.deltas <= self.most_deltas {
+            return Ok(());
+        }
+        Err(Error { kind: ErrorKind::Limit { name: "deltas", allowed: self.most_deltas }, offset })
     }
 
     /// Ends what tags have left open, before the terminator does so; false if there is nothing.

@@ -15,6 +15,9 @@ pub struct Limits {
     pub held_bytes: usize,
     /// Answers side by side. Recordings reach 3; vendors allow more, which nobody streams.
     pub choices: usize,
+    /// What blocks grow by, however small each piece is. Recordings reach 2,000; the longest answers that vendors sell have
+    /// 2^17 tokens, which is a piece for each at most. Text alone is not counted: there the network cuts the pieces.
+    pub deltas: usize,
     /// What may be held of a text because it may become a tag. The longest marker of a known vocabulary has 73 bytes; names and attributes must fit.
     pub tag_bytes: usize,
 }
@@ -28,6 +31,7 @@ impl Default for Limits {
             calls: 128,
             held_bytes: 8 << 20,
             choices: 8,
+            deltas: 1 << 20,
             tag_bytes: 256,
         }
     }

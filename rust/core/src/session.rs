@@ -138,6 +138,9 @@ impl Session {
             dropped: Vec::new(),
             spare: Vec::with_capacity(DELTAS),
             has_told_source: false,
+            deltas: 0,
+            // How text alone is cut into reads says nothing of the stream.
+            most_deltas: if source == Some(Protocol::Text) { usize::MAX } else { limits.deltas },
         };
         Self {
             limits,
