@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import penstock
 from guards import REASON, Broken, DenyAll, Judging
 from penstock.integrations.anthropic import GateMiddleware, PathRefused
 from sdk_clients import ERRORS, ask, ask_async
-from upstream import CALLS, TEXT, Upstream, recording, replaying
+from upstream import CALLS, TEXT, Upstream, replaying
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -167,24 +166,6 @@ def test_the_middleware_judges_for_the_client_that_cannot_await(
     with anthropic.Anthropic(api_key="x", base_url=upstream.url, middleware=[gate], max_retries=0) as client:
         seen = ask(client, "anthropic_messages", streamed=streamed)
     assert seen.calls == ([] if policy is DenyAll else CALLS)
-
-
-@pytest.mark.parametrize("library", ["httpx", "httpx2"])
-@pytest.mark.parametrize("streamed", STREAMED)
-async def test_a_compressed_answer_is_judged_as_well(library: str, streamed: bool) -> None:  # noqa: FBT001
-    module = import_module(library)
-    packed = gzip.compress(recording("openai_chat", streamed=streamed))
-    kind = "text/event-stream" if streamed else "application/json"
-
-    def answer(_: Any) -> Any:
-        return module.Response(200, headers={"content-type": kind, "content-encoding": "gzip"}, content=packed)
-
-    judging = transport(library, DenyAll(), is_async=True, transport=module.MockTransport(answer))
-    async with module.AsyncClient(transport=judging) as client:
-        said = await client.post("http://test/v1/chat/completions", json={})
-    assert "content-encoding" not in said.headers
-    assert TEXT[-5:] in said.text
-    assert "rm -rf" not in said.text
 
 
 async def test_a_call_that_ends_the_answer_is_not_asked_for_again(upstream: Upstream) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,10 @@ PATHS = {"chat/completions": "openai_chat", "messages": "anthropic_messages", "r
 # What the recordings say, in every wire format.
 TEXT = "Let me look."
 CALLS = [("list_files", {"path": "/srv"}), ("bash", {"command": "rm -rf /srv"})]
+
+# A few kilobytes that unpack to much more than any limit allows.
+UNPACKED_BYTES = 64 << 20
+BOMB = gzip.compress(b":" * UNPACKED_BYTES)
 
 
 def recording(protocol: str, *, streamed: bool) -> bytes:
@@ -76,14 +81,18 @@ class _Replay(BaseHTTPRequestHandler):
                 self._send(200, "text/html", b"<p>Sign in</p>")
             case _, "busy":
                 self._send(429, "application/json", b'{"error": {"type": "rate_limit_error", "message": "later"}}')
+            case _, "bomb":
+                self._send(200, _type(body), BOMB, ("content-encoding", "gzip"))
             case str(), "cut":
                 data = recording(protocol, streamed=bool(body.get("stream")))
                 self._send(200, _type(body), data[: len(data) * 3 // 4])
             case _:
                 self._send(200, _type(body), recording(protocol, streamed=bool(body.get("stream"))))
 
-    def _send(self, status: int, content_type: str, data: bytes) -> None:
+    def _send(self, status: int, content_type: str, data: bytes, *headers: tuple[str, str]) -> None:
         self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
         self.send_header("content-type", content_type)
         self.send_header("content-length", str(len(data)))
         self.end_headers()

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from penstock.errors import PenstockError
 from penstock.integrations.guarding import HttpGuard, missing
 from penstock.integrations.responses import ResponseGate
+from penstock.integrations.routes import IDENTITY
 
 try:
     from anthropic import Middleware
@@ -49,18 +50,18 @@ class GateMiddleware(Middleware):
     async def handle_async(self, request: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         """Sends a request and gives its answer as it may be read."""
         place = self._place(request)
-        answer = await call_next(request)
         if place is None:
-            return answer
+            return await call_next(request)
+        answer = await call_next(_plain(request))
         raw = _raw(answer)
         return _replaced(answer, await self._gate.judged(raw, place, request.json, method=request.method))
 
     def handle(self, request: Any, call_next: Callable[[Any], Any]) -> Any:
         """The same for the client that cannot await."""
         place = self._place(request)
-        answer = call_next(request)
         if place is None:
-            return answer
+            return call_next(request)
+        answer = call_next(_plain(request))
         raw = _raw(answer)
         return _replaced(answer, self._gate.judged_blocking(raw, place, request.json, method=request.method))
 
@@ -72,6 +73,12 @@ class GateMiddleware(Middleware):
             msg = f"{path} is neither guarded nor listed as unguarded"
             raise PathRefused(msg)
         return None if place == "unguarded" else place
+
+
+def _plain(request: Any) -> Any:
+    """The request, asking for an answer that is not compressed."""
+    others = {name: value for name, value in request.headers.items() if name.casefold() != "accept-encoding"}
+    return request.copy(headers={**others, "accept-encoding": IDENTITY})
 
 
 def _raw(answer: Any) -> Any:

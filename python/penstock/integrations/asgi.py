@@ -151,9 +151,9 @@ class _Exchange:
 
     def _kind(self, status: int, headers: list[tuple[bytes, bytes]]) -> AnswerKind:
         named = {name.lower(): value.decode("latin-1") for name, value in headers}
-        kind = answer_kind(self._scope["method"], status, named.get(b"content-type"))
-        is_compressed = named.get(b"content-encoding", "identity").strip().casefold() != "identity"
-        return "unreadable" if is_compressed and kind != "nothing" else kind
+        # A header that comes twice says both.
+        encoding = b",".join(value for name, value in headers if name.lower() == b"content-encoding").decode("latin-1")
+        return answer_kind(self._scope["method"], status, named.get(b"content-type"), encoding)
 
     async def _pass(self, send: Send, start: Message) -> None:
         await send(start)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from penstock.integrations.guarding import HttpGuard, kept_headers, missing, refused_answer, refused_path
-from penstock.integrations.routes import answer_kind
+from penstock.integrations.routes import IDENTITY, answer_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +63,7 @@ class GateAddon:
         if place == "unknown" or "upgrade" in flow.request.headers:
             flow.response = _response(refused_path())
         elif place != "unguarded":
-            flow.request.headers["accept-encoding"] = "identity"
+            flow.request.headers["accept-encoding"] = IDENTITY
             flow.metadata[_KEY] = place
 
     def responseheaders(self, flow: Any) -> None:
@@ -102,9 +102,8 @@ class GateAddon:
 
     def _kind(self, flow: Any) -> AnswerKind:
         headers = flow.response.headers
-        kind = answer_kind(flow.request.method, flow.response.status_code, headers.get("content-type"))
-        is_compressed = headers.get("content-encoding", "identity").strip().casefold() != "identity"
-        return "unreadable" if is_compressed and kind != "nothing" else kind
+        status, encoding = flow.response.status_code, headers.get("content-encoding")
+        return answer_kind(flow.request.method, status, headers.get("content-type"), encoding)
 
 
 class _Rewriting:

@@ -94,7 +94,8 @@ class ResponseGate:
 
 
 def _kind(response: Any, method: str) -> AnswerKind:
-    return answer_kind(method, response.status_code, response.headers.get("content-type"))
+    headers = response.headers
+    return answer_kind(method, response.status_code, headers.get("content-type"), headers.get("content-encoding"))
 
 
 def _library(name: str) -> Any:

@@ -3,7 +3,8 @@
 Rules. (1) A path that is guarded has answers of a model, in the wire format that it is listed with. (2) A path that is listed as
 unguarded passes untouched. (3) Any other path is refused, because nobody has said what its answers are. (4) On a guarded path a
 successful answer is a stream (`text/event-stream`) or a body (`application/json`), and is judged; of any other kind it is refused.
-(5) An answer without success, or without a body, passes: no client takes a call from it.
+(5) So is one that is compressed: the request asks for it as it is, because a few bytes may unpack to more than anybody has room for
+before a limit can count them. (6) An answer without success, or without a body, passes: no client takes a call from it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from penstock.protocols import Target
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["GUARDED", "UNGUARDED", "AnswerKind", "Place", "Routes", "answer_kind"]
+__all__ = ["GUARDED", "IDENTITY", "UNGUARDED", "AnswerKind", "Place", "Routes", "answer_kind"]
 
 Place: TypeAlias = Target | Literal["unguarded", "unknown"]
 AnswerKind: TypeAlias = Literal["stream", "body", "nothing", "unreadable"]
@@ -40,6 +41,9 @@ UNGUARDED = (
     "**/audio/*",
     "**/messages/count_tokens",
 )
+
+# What a request on a guarded path asks for in `accept-encoding`.
+IDENTITY = "identity"
 
 _WORDS = re.compile(r"\*\*/|/\*\*$|\*|(?:(?!/\*\*$)[^*])+")
 _SUCCESS = range(200, 300)
@@ -119,7 +123,7 @@ def _meaning(word: str) -> str:
             return re.escape(word)
 
 
-def answer_kind(method: str, status: int, content_type: str | None) -> AnswerKind:
+def answer_kind(method: str, status: int, content_type: str | None, content_encoding: str | None = None) -> AnswerKind:
     """What an answer on a guarded path is.
 
     Example:
@@ -131,6 +135,8 @@ def answer_kind(method: str, status: int, content_type: str | None) -> AnswerKin
         return "unreadable"
     if method.upper() == "HEAD" or status not in _SUCCESS or status in _WITHOUT_BODY:
         return "nothing"
+    if (content_encoding or IDENTITY).strip().casefold() != IDENTITY:
+        return "unreadable"
     media_type = (content_type or "").partition(";")[0].strip().casefold()
     if media_type == "text/event-stream":
         return "stream"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from penstock.integrations.guarding import HttpGuard
 from penstock.integrations.responses import ResponseGate
+from penstock.integrations.routes import IDENTITY
 
 if TYPE_CHECKING:
     from penstock.policy import Policy
@@ -36,6 +37,7 @@ class AsyncTransport(_Wrapping):
             return self._gate.refused_path()
         if place == "unguarded":
             return await self._transport.handle_async_request(request)
+        request.headers["accept-encoding"] = IDENTITY
         said = await request.aread()
         response = await self._transport.handle_async_request(request)
         return await self._gate.judged(response, place, said, method=request.method)
@@ -64,6 +66,7 @@ class Transport(_Wrapping):
             return self._gate.refused_path()
         if place == "unguarded":
             return self._transport.handle_request(request)
+        request.headers["accept-encoding"] = IDENTITY
         said = request.read()
         response = self._transport.handle_request(request)
         return self._gate.judged_blocking(response, place, said, method=request.method)
