@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::wire::room;
+
 /// What went wrong, as far as a client acts on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
@@ -139,7 +141,7 @@ impl Failure {
 
     /// What the upstream reported.
     pub(crate) fn from_upstream(json: &str) -> Self {
-        let said: Value = serde_json::from_str(json).unwrap_or_default();
+        let said = room::value(json);
         let inner = said.get("error").filter(|inner| inner.is_object() || inner.is_string()).unwrap_or(&said);
         let words = ["message", "detail", "msg"].iter().find_map(|name| inner.get(name)?.as_str());
         let message = inner.as_str().or(words).unwrap_or("the upstream reported an error");

@@ -37,6 +37,9 @@ pub(crate) struct Intake {
     pub(crate) most_deltas: usize,
 }
 
+/// How many deltas there is memory for between chunks. Few chunks have more than four.
+const SPARE: usize = 32;
+
 /// What a frame held.
 pub(crate) enum Took {
     Nothing,
@@ -57,6 +60,9 @@ impl Intake {
 
     /// Keeps the memory of a list of deltas that were taken.
     fn put_back(&mut self, mut deltas: Vec<Located<'_>>) {
+        if deltas.capacity() > SPARE {
+            return;
+        }
         deltas.clear();
         // An empty list has no lifetime; collecting it in place keeps its memory.
         self.spare = deltas.into_iter().map(Located::into_owned).collect();

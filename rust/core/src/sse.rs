@@ -10,6 +10,9 @@ use memchr::{memchr, memchr2};
 
 use crate::error::{Error, ErrorKind};
 
+/// What a stream that is silent keeps of its reads: one of the usual size.
+const KEPT: usize = 8 << 10;
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// One server-sent event.
@@ -175,7 +178,21 @@ impl SseFramer {
             }
             self.take_field(line);
         }
-        self.check_size(self.buffer.len()).map(|()| None)
+        self.check_size(self.buffer.len())?;
+        self.give_back();
+        Ok(None)
+    }
+
+    /// Gives the memory of a long read back, once it was taken: a stream may be silent for long. A line that goes on keeps what it has, for it would
+    /// be moved at each read.
+    fn give_back(&mut self) {
+        if self.buffer.capacity() > KEPT && self.buffer.len() - self.event_start <= KEPT {
+            self.drop_consumed();
+            self.buffer.shrink_to(KEPT);
+        }
+        if self.fields.joined.capacity() > KEPT && !self.fields.is_joined {
+            self.fields.joined = Vec::new();
+        }
     }
 
     /// The event that the input ended in, as if its blank line had come.
@@ -300,6 +317,21 @@ impl SseFramer {
             error: self.fields.error.as_ref().map(|value| slice(&self.buffer, value)),
             has_stray_mark: self.has_stray_mark,
             offset,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m_01_no_byte_of_a_long_line_is_searched_twice() {
+        let mut framer = SseFramer::new(8 << 20);
+        for reads in 1..=256 {
+            framer.feed(&[b'x'; 4096]);
+            assert_eq!(framer.next_frame(), Ok(None));
+            assert_eq!((framer.searched, framer.buffer.len()), (reads * 4096, reads * 4096));
         }
     }
 }

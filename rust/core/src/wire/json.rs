@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::wire::room;
+
 /// A string, borrowed from the chunk unless it has escapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Str<'a>(pub Cow<'a, str>);
@@ -46,6 +48,7 @@ pub struct Raw<'a>(pub &'a str);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        room::pay(room::RAW)?;
         let text = <&RawValue>::deserialize(deserializer)?.get();
         if is_sound(text.as_bytes()) {
             Ok(Self(text))
@@ -158,6 +161,9 @@ fn escape_length(json: &[u8]) -> Option<usize> {
     }
 }
 
+/// How many names an object may have: nobody's has a hundred, and whoever compares them may do so one by one.
+pub(crate) const NAMES: usize = 1024;
+
 /// The fields of an object that its schema does not name, in order.
 pub type Extras<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
@@ -234,6 +240,7 @@ macro_rules! wire_object {
                 }
 
                 fn visit_map<M: serde::de::MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                    $crate::wire::room::pay($crate::wire::room::of::<$name<'a>>())?;
                     $(let mut $field: Option<Option<$type>> = None;)*
                     let mut extras = Vec::new();
                     let mut noise = None;
@@ -247,6 +254,9 @@ macro_rules! wire_object {
                             })*
                             Key::ignored => {
                                 noise = map.next_value::<$crate::wire::json::Noise<'a>>()?.0;
+                            }
+                            Key::unnamed(_) if extras.len() >= $crate::wire::json::NAMES => {
+                                return Err(serde::de::Error::custom("an object has too many names"));
                             }
                             Key::unnamed(name) => {
                                 if let Some(value) = map.next_value::<Option<$crate::wire::json::Raw<'a>>>()? {

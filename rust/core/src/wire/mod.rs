@@ -13,6 +13,7 @@ pub mod openai_responses;
 pub(crate) mod output;
 pub mod plain;
 pub mod progress;
+pub(crate) mod room;
 pub(crate) mod strict;
 mod template;
 pub(crate) mod text;
@@ -180,7 +181,7 @@ impl Decoder {
         {
             self.detect(text);
         }
-        match self.protocol.unwrap_or(Protocol::OpenaiChat) {
+        room::within(frame.data.len(), || match self.protocol.unwrap_or(Protocol::OpenaiChat) {
             Protocol::OpenaiChat => self.chat.decode_frame(frame, out),
             Protocol::AnthropicMessages => self.messages.decode_frame(frame, out),
             Protocol::OpenaiResponses => self.responses.decode_frame(frame, out),
@@ -188,13 +189,13 @@ impl Decoder {
                 text::decode(str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?, out);
                 Ok(())
             }
-        }
+        })
     }
 
     /// Reads a chunk from JSON text, or text that is nothing more.
     pub fn decode_json<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         self.detect(text);
-        match self.protocol.unwrap_or(Protocol::OpenaiChat) {
+        room::within(text.len(), || match self.protocol.unwrap_or(Protocol::OpenaiChat) {
             Protocol::OpenaiChat => self.chat.decode_json(text, out),
             Protocol::AnthropicMessages => self.messages.decode_json(text, out),
             Protocol::OpenaiResponses => self.responses.decode_json(text, out),
@@ -202,7 +203,7 @@ impl Decoder {
                 text::decode(text, out);
                 Ok(())
             }
-        }
+        })
     }
 
     /// Reads a chunk that the caller has as an object, written as JSON.

@@ -47,8 +47,13 @@ impl Output {
 
     /// Writes an event whose data is not JSON.
     pub(crate) fn line(&mut self, line: &str) {
+        self.line_of(&[line]);
+    }
+
+    /// Writes an event line that was made in pieces.
+    pub(crate) fn line_of(&mut self, pieces: &[&str]) {
         self.growing = None;
-        self.text.push_str(line);
+        self.text.extend(pieces.iter().copied());
         self.text.push_str("\n\n");
     }
 

@@ -8,11 +8,10 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use crate::wire::json::NAMES;
+
 /// How deep arguments may be nested. Nobody sends more than ten levels.
 const DEPTH: usize = 64;
-
-/// How many names one object may have.
-const NAMES: usize = 1024;
 
 /// How long a number may be.
 const DIGITS: usize = 64;

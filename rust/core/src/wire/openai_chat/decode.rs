@@ -15,6 +15,7 @@ use crate::delta::{CallDelta, CallSort, Delta, Field, Identity, Located, Origin}
 use crate::error::Malformed;
 use crate::sse::Frame;
 use crate::wire::json::{Extras, Raw};
+use crate::wire::room;
 use crate::wire::template::Templates;
 use crate::wire::{Decoded, TERMINATOR};
 
@@ -326,7 +327,7 @@ fn flat_text(content: Content<'_>) -> Option<String> {
 }
 
 fn kind_of_part(json: &str) -> Cow<'static, str> {
-    let part = serde_json::from_str::<serde_json::Value>(json).unwrap_or_default();
+    let part = room::part(json);
     let kind = part.get("type").and_then(serde_json::Value::as_str);
     kind.map_or(Cow::Borrowed("part"), |kind| Cow::Owned(kind.to_owned()))
 }

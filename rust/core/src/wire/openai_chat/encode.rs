@@ -52,7 +52,7 @@ impl Encoder {
     fn chunk(&self, choice: u32, out: &mut Output, fill: impl FnOnce(&mut Object<'_>)) {
         let mut said = Object::text_of(fill);
         said.insert_str(1, &format!("\"index\":{choice},"));
-        out.line(&format!("data: {},\"choices\":[{said}]}}", self.envelope));
+        out.line_of(&["data: ", &self.envelope, ",\"choices\":[", &said, "]}"]);
     }
 
     /// A chunk whose delta says one thing.
@@ -193,15 +193,14 @@ impl Encode for Encoder {
     }
 
     fn note(&mut self, block: &OutBlock, name: &str, json: &str, out: &mut Output) -> bool {
-        let value = compact(json);
         match name {
             "annotations" => {
-                let annotation = numbered(&value, self.next(block.choice, |begun| &mut begun.annotations));
+                let annotation = numbered(&compact(json), self.next(block.choice, |begun| &mut begun.annotations));
                 self.delta(block.choice, out, |delta| delta.list("annotations", &[annotation]));
             }
             "logprobs" => self.chunk(block.choice, out, |said| {
                 said.object("delta", |_| {});
-                said.json("logprobs", &value);
+                said.kept("logprobs", json);
                 said.json("finish_reason", "null");
             }),
             "signature" if block.kind.is_call() => {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::wire::json::{Raw, RawObject, Str, wire_object};
+use crate::wire::room::Paid;
 
 wire_object! {
     /// One chunk.
@@ -208,7 +209,7 @@ impl<'de> Visitor<'de> for ArgumentsVisitor {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
-        let value = serde_json::Value::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        let value = Paid::deserialize(de::value::MapAccessDeserializer::new(map))?.0;
         Ok(Arguments::Json(value.to_string()))
     }
 }

@@ -134,6 +134,10 @@ impl Decoder {
         out: &mut Out<'_, 'a>,
     ) -> Result<(), Malformed> {
         let Some(index) = self.index(&event, out) else { return Ok(()) };
+        if self.items.is_full(index) {
+            out.push(Delta::Refused(Quirk::IndexTooHigh));
+            return Ok(());
+        }
         match kind {
             EventKind::ItemAdded => {
                 if let Some(item) = event.item {

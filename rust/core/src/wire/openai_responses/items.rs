@@ -211,6 +211,9 @@ fn notes_of(item: &Item<'_>, shape: Shape) -> Vec<(String, String)> {
     id.into_iter().chain(status).chain(extras).collect()
 }
 
+/// How many items a response may have: four times the blocks of the longest stream that is read by default.
+const ITEMS: usize = 4096;
+
 /// All output items of a response.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
@@ -237,6 +240,11 @@ impl Items {
             return false;
         }
         self.owners.get(id).is_some_and(|&owner| owner != index)
+    }
+
+    /// Whether there is no room for one more item. Their blocks have a limit, but an item may have none.
+    pub(crate) fn is_full(&self, index: u32) -> bool {
+        self.all.len() >= ITEMS && !self.all.contains_key(&index)
     }
 
     pub(crate) fn insert(&mut self, index: u32, item: &Item<'_>) {

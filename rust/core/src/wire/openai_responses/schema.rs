@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::wire::json::{Raw, Str, wire_object};
+use crate::wire::room::Paid;
 
 wire_object! {
     /// One event of any type. A whole body is read as one, too, as far as it tells that it is one.
@@ -178,12 +179,12 @@ impl<'de> Visitor<'de> for WordsVisitor {
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, elements: S) -> Result<Self::Value, S::Error> {
-        let value = serde_json::Value::deserialize(de::value::SeqAccessDeserializer::new(elements))?;
+        let value = Paid::deserialize(de::value::SeqAccessDeserializer::new(elements))?.0;
         Ok(Words::Json(value.to_string()))
     }
 
     fn visit_map<M: MapAccess<'de>>(self, members: M) -> Result<Self::Value, M::Error> {
-        let value = serde_json::Value::deserialize(de::value::MapAccessDeserializer::new(members))?;
+        let value = Paid::deserialize(de::value::MapAccessDeserializer::new(members))?.0;
         Ok(Words::Json(value.to_string()))
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::usage::Usage;
 use crate::wire::json::count;
+use crate::wire::room;
 
 /// Reads a `usage` object.
 pub(crate) fn counts(json: &str) -> Usage {
-    let usage = serde_json::from_str(json).unwrap_or_default();
+    let usage = room::part(json);
     Usage {
         input: count(&usage, &["input_tokens"]),
         output: count(&usage, &["output_tokens"]),
