@@ -40,23 +40,24 @@ def source_of(recording: Recording) -> str:
     return "openai_chat" if folder in ("litellm_chat", "recordings") else folder
 
 
-def as_clients_see(call: ToolCall, target: str) -> Seen | None:
+def as_clients_see(call: ToolCall, source: str | None, target: str) -> Seen | None:
     """A judged call as the clients of a format have it; None where the format has no words for it."""
-    if call.kind == "server" and target != "openai_responses":
-        return Seen(call.name, canonical(call.arguments))
-    if call.kind in ("server", "builtin"):
+    if call.choice > 0 and target != "openai_chat":
         return None
+    if call.kind in ("server", "builtin"):
+        is_seen = source == target == "anthropic_messages"
+        return Seen(call.name, canonical(call.arguments)) if is_seen else None
     if call.kind == "custom" and target == "anthropic_messages":
         return Seen(call.name, canonical({"input": call.arguments}))
     return Seen(call.name, canonical(call.arguments))
 
 
-def judged(gated: Gated, *, state: str = "allowed") -> list[Seen]:
+def judged(gated: Gated, source: str | None, *, state: str = "allowed") -> list[Seen]:
     """The calls that were allowed, in the order in which they stand in the answer."""
     states = {record.digest: record.state for record in gated.record.calls}
     calls = sorted(gated.asked, key=lambda call: (call.choice, call.index))
     allowed = [call for call in calls if states.get(call.digest) == state]
-    shown = [as_clients_see(call, gated.target) for call in allowed]
+    shown = [as_clients_see(call, source, gated.target) for call in allowed]
     return [call for call in shown if call is not None]
 
 
@@ -82,10 +83,10 @@ def check_allowed(items: list[Any], source: str, target: str, **options: Any) ->
     check_legal(gated)
     calls = seen(gated.out, target)
     if gated.ended == "finished":
-        assert calls == judged(gated)
+        assert calls == judged(gated, source)
     else:
         # What was whole and judged before the stream turned out to be cut may have left.
-        assert calls == judged(gated)[: len(calls)]
+        assert calls == judged(gated, source)[: len(calls)]
 
 
 @every_target

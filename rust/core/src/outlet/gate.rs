@@ -264,9 +264,14 @@ impl Outlet {
 
     /// Writes the first block of a lane if its verdict is there; true if it is done.
     pub(super) fn release(&mut self, at: usize) -> bool {
+        let is_left_out = self.lanes.get(at).is_some_and(|lane| self.is_left_out(lane.choice));
         let Some(entry) = self.lanes.get_mut(at).and_then(|lane| lane.queue.front_mut()) else { return false };
         let Judged::Decided(verdict) = &entry.judged else { return false };
+        let is_lost = matches!(entry.way, Way::Never(_));
         match verdict.clone() {
+            // The reason stands where the call would have stood, if that is anywhere.
+            Verdict::Deny(_) if is_left_out => return self.pop_front(at).is_some(),
+            Verdict::Allow | Verdict::Replace { .. } if is_lost => return self.pop_front(at).is_some(),
             Verdict::Allow => {}
             Verdict::Deny(reason) if entry.block.kind.is_call() => return self.write_refusal(at, &reason),
             Verdict::Deny(_) => return self.drop_front(at),

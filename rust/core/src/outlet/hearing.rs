@@ -2,11 +2,14 @@
 
 use super::Outlet;
 use super::gate::{Ask, Judged, WRITTEN_BY_MODEL};
-use super::lane::Entry;
+use super::lane::{Entry, NOTE_BYTES};
 use crate::event::{BlockKind, Event, Part, Sink};
 use crate::failure::{Failure, FailureKind};
+use crate::wire::Protocol;
 use crate::wire::encode::{OutBlock, Reason, Way};
-use crate::wire::{Protocol, Target};
+
+/// How many notes are kept of an answer, and of a block that is being written. No encoder asks for more than ten names.
+const NOTES: usize = 64;
 
 impl Sink for Outlet {
     fn source(&mut self, source: Protocol) {
@@ -43,21 +46,20 @@ impl Sink for Outlet {
 
 impl Outlet {
     fn start(&mut self, mut block: OutBlock) {
-        let takes_choices = self.options.target == Target::OpenaiChat;
         let way = match self.encoder.format().way(block.kind, &block.name, self.answer.is_native()) {
             Way::Never(loss) => Way::Never(loss),
-            _ if block.choice > 0 && !takes_choices => Way::Never("choice"),
+            _ if self.is_left_out(block.choice) => Way::Never("choice"),
             way @ (Way::Live | Way::Whole) => way,
         };
         if let Way::Never(loss) = way {
-            self.places.push(None);
-            return self.lose(loss);
-        }
-        if let Some(change) = self.encoder.format().changes(block.kind) {
-            self.lose(change);
-        }
-        if block.kind.is_call() {
-            block.id = self.ids.write(&block.id, self.answer.is_native(), self.options.target);
+            self.lose(loss);
+            // A call is judged before it is known what the target makes of it: what hides it must not hide it from a policy.
+            if self.options.gate.is_none() || !block.kind.is_call() {
+                self.places.push(None);
+                return;
+            }
+        } else {
+            self.prepare(&mut block);
         }
         let at = self.lane(block.choice);
         self.places.push(Some(at));
@@ -68,6 +70,16 @@ impl Outlet {
             lane.add(entry, order);
         }
         self.hold(weight);
+    }
+
+    /// Gives a block that will be written what the target changes of it.
+    fn prepare(&mut self, block: &mut OutBlock) {
+        if let Some(change) = self.encoder.format().changes(block.kind) {
+            self.lose(change);
+        }
+        if block.kind.is_call() {
+            block.id = self.ids.write(&block.id, self.answer.is_native(), self.options.target);
+        }
     }
 
     fn grow(&mut self, block: usize, part: Part, text: &str) {
@@ -133,12 +145,15 @@ impl Outlet {
             return self.drop_forged(at, position);
         }
         let is_open = position == 0 && entry.is_open;
-        entry.block.notes.push((name.to_owned(), json.to_owned()));
-        if !is_open {
-            self.hold(name.len() + json.len());
-            return;
+        let is_written =
+            is_open && self.answer.is_native() && self.encoder.format().note(&entry.block, name, json, &mut self.out);
+        // Of a block that is being written, an encoder looks for the first note of a name at most: log probabilities would pile up.
+        let is_kept = !is_open || !is_written && entry.block.notes.len() < NOTES && entry.block.note(name).is_none();
+        if is_kept {
+            entry.block.notes.push((name.to_owned(), json.to_owned()));
+            self.hold(name.len() + json.len() + NOTE_BYTES);
         }
-        if !(self.answer.is_native() && self.encoder.format().note(&entry.block, name, json, &mut self.out)) {
+        if is_open && !is_written {
             self.lose_note(name);
         }
     }
@@ -165,14 +180,12 @@ impl Outlet {
     }
 
     fn finish_choice(&mut self, choice: u32, reason: &str, native: &str) {
-        let takes_choices = self.options.target == Target::OpenaiChat;
-        if choice > 0 && !takes_choices {
-            return;
-        }
+        let is_left_out = self.is_left_out(choice);
         let at = self.lane(choice);
         if let Some(lane) = self.lanes.get_mut(at) {
             lane.is_finished = true;
-            lane.finish = Some(Reason { word: reason.to_owned(), native: native.to_owned() });
+            let reason = || Reason { word: reason.to_owned(), native: native.to_owned() };
+            lane.finish = (!is_left_out).then(reason);
         }
         self.advance(at);
     }
@@ -193,7 +206,9 @@ impl Outlet {
             }
             "stop_sequence" | "stop_details" | "container" => {
                 self.answer.notes.retain(|(known, _)| known != name);
-                self.answer.notes.push((name.to_owned(), json.to_owned()));
+                if self.answer.notes.len() < NOTES {
+                    self.answer.notes.push((name.to_owned(), json.to_owned()));
+                }
                 if !self.answer.is_native() {
                     self.lose(if name == "stop_sequence" { "stop_sequence" } else { "envelope" });
                 }

@@ -8,6 +8,9 @@ use crate::event::{BlockKind, Part};
 use crate::wire::encode::{Closing, OutBlock, Reason, Way, is_nothing};
 use crate::wire::progress::JsonProgress;
 
+/// What a note weighs besides its text: many of them may say next to nothing.
+pub(super) const NOTE_BYTES: usize = 64;
+
 /// One choice.
 #[derive(Debug)]
 pub(super) struct Lane {
@@ -113,7 +116,7 @@ impl Entry {
     pub(super) fn weight(&self) -> usize {
         let OutBlock { id, name, text, signature, data, raw, notes, .. } = &self.block;
         let texts = [id, name, text, signature, data].into_iter().map(String::len).sum::<usize>();
-        let notes = notes.iter().map(|(name, json)| name.len() + json.len()).sum::<usize>();
+        let notes = notes.iter().map(|(name, json)| name.len() + json.len() + NOTE_BYTES).sum::<usize>();
         texts + notes + raw.iter().map(String::len).sum::<usize>()
     }
 

@@ -223,6 +223,11 @@ impl Outlet {
         }
     }
 
+    /// Whether the target has no room for a choice: it takes the first.
+    fn is_left_out(&self, choice: u32) -> bool {
+        choice > 0 && self.options.target != Target::OpenaiChat
+    }
+
     fn lane(&mut self, choice: u32) -> usize {
         if let Some(at) = self.lanes.iter().position(|lane| lane.choice == choice) {
             return at;
