@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use crate::chunks;
 use crate::errors::{busy, closed, problem, stream_error};
 use crate::from_python::{Unreadable, write_json};
+use crate::pauses::Pauses;
 use crate::state::{State, StateWriter};
 use crate::to_python::parse_read;
 use crate::vocabulary::with_tags;
@@ -189,11 +190,13 @@ impl Inner {
             writer.expect_chunk();
             feed_chunk(session, item.bind(py), json, &mut writer)?;
         }
+        let mut pauses = Pauses::default();
         loop {
             writer.expect_chunk();
             if session.next_piece(&mut writer).map_err(stream_error)?.is_none() {
                 break;
             }
+            pauses.after_chunk(py);
         }
         while self.is_finishing && session.finish(&mut writer).map_err(stream_error)?.is_some() {}
         writer.finish()?;

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::errors::{busy, closed, problem, stream_error};
 use crate::items::{ItemWriter, OpenBlocks};
+use crate::pauses::Pauses;
 use crate::processor::{feed_chunk, feed_read, read_limits, read_source};
 use crate::state::{State, StateWriter};
 use crate::vocabulary::with_tags;
@@ -114,7 +115,7 @@ impl BlockReader {
                 sink.writer.expect_chunk();
                 feed_chunk(session, item, &mut json, sink)?;
             }
-            drain(session, sink)
+            drain(item.py(), session, sink)
         });
         inner.json = json;
         given
@@ -193,12 +194,14 @@ impl Inner {
     }
 }
 
-fn drain(session: &mut Session, sink: &mut ItemSink<'_, '_>) -> PyResult<()> {
+fn drain(py: Python<'_>, session: &mut Session, sink: &mut ItemSink<'_, '_>) -> PyResult<()> {
+    let mut pauses = Pauses::default();
     loop {
         sink.writer.expect_chunk();
         if session.next_piece(sink).map_err(stream_error)?.is_none() {
             return Ok(());
         }
+        pauses.after_chunk(py);
     }
 }
 

@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use crate::asks::{read_gate, take_asks};
 use crate::errors::{busy, closed, problem, stream_error};
 use crate::from_python::{Unreadable, write_json};
+use crate::pauses::{SLICE, pause};
 use crate::processor::{is_chunk, read_bytes, read_limits, read_source};
 use crate::state::{State, StateWriter};
 use crate::vocabulary::with_tags;
@@ -374,7 +375,15 @@ impl Inner {
             let core = &mut self.core;
             return py.detach(|| core.feed(bytes, &mut ())).map_err(stream_error);
         }
-        self.watched(py, |core, watch| core.feed(bytes, watch), |core, ()| core.feed(bytes, &mut ()))
+        let (mut slice, mut rest) = bytes.split_at(bytes.len().min(SLICE));
+        loop {
+            self.watched(py, |core, watch| core.feed(slice, watch), |core, ()| core.feed(slice, &mut ()))?;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            pause(py);
+            (slice, rest) = rest.split_at(rest.len().min(SLICE));
+        }
     }
 }
 
