@@ -36,6 +36,7 @@ class Row:
         outcome: How it ends for the client.
         calls: What the client has if the judge allows everything: these calls and no others.
         before: Calls that were whole and judged before the stream turned out to be bad; they may have left by then.
+        shown: The formats that have words for the calls; clients of the others have none, though the judge is asked all the same.
         asked: How often the judge is asked, where that is fixed.
         options: Of the gate.
     """
@@ -46,6 +47,7 @@ class Row:
     outcome: Outcome
     calls: tuple[Call, ...] = ()
     before: tuple[Call, ...] = ()
+    shown: tuple[str, ...] = ("openai_chat", "anthropic_messages", "openai_responses")
     asked: int | None = None
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -67,7 +69,9 @@ def more(arguments: str, **fields: Any) -> Any:
 
 def tool_use(name: str = LS, index: int = 0, **fields: Any) -> Any:
     """The beginning of a call in Messages."""
-    return m.start("tool_use", index, **{"id": f"toolu_{index}", "input": {}, **fields, "name": name})
+    return m.start(
+        fields.pop("kind", "tool_use"), index, **{"id": f"toolu_{index}", "input": {}, **fields, "name": name}
+    )
 
 
 def used(arguments: str = SAFE_JSON, name: str = LS, index: int = 0, **fields: Any) -> list[Any]:

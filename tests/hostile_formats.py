@@ -98,6 +98,15 @@ def opened_with(*content: Any) -> Any:
 USE = {"type": "tool_use", "id": "toolu_1", "name": RM, "input": EVIL}
 TEXT = [m.start("text", text=""), m.text("Hi"), m.stop()]
 
+SIGNED = m.delta("signature_delta", signature="c2lnbmVk")
+
+
+def thought(*texts: str) -> list[Any]:
+    """A block of thinking, signed behind its first text."""
+    first, *others = [m.delta("thinking_delta", thinking=text) for text in texts]
+    return [m.start("thinking", thinking="", signature=""), first, SIGNED, *others, m.stop()]
+
+
 MESSAGES = [
     Row("A-01 input in the start", "anthropic_messages", message(tool_use(RM, input=EVIL), m.stop()), "finishes", (RM_EVIL,), asked=1),
     Row("A-01 input in the start and in deltas", "anthropic_messages", message(tool_use(input=SAFE), m.partial(EVIL_JSON), m.stop()), "ends"),
@@ -118,10 +127,16 @@ MESSAGES = [
     Row("A-11 arguments for a text", "anthropic_messages", message(m.start("text", text=""), m.partial(EVIL_JSON), m.stop()), "ends"),
     Row("A-11 text for a call", "anthropic_messages", message(tool_use(), m.text(EVIL_JSON), m.stop()), "ends"),
     Row("A-12 a block of a type that nobody knows", "anthropic_messages", message(m.start("tool_zq_use", id="x", name=RM, input=EVIL), m.stop()), "finishes"),
+    Row("A-12 a tool of the provider's", "anthropic_messages", message(*used(EVIL_JSON, RM, kind="server_tool_use")), "finishes", (RM_EVIL,), shown=("anthropic_messages",), asked=1),
+    Row("A-12 a tool of another server's", "anthropic_messages", message(*used(EVIL_JSON, RM, kind="mcp_tool_use", server_name="s")), "finishes", (RM_EVIL,), shown=("anthropic_messages",), asked=1),
+    Row("A-12 a result of a tool that nobody called", "anthropic_messages", message(m.start("web_search_tool_result", tool_use_id="srvtoolu_1", content=[{"type": "web_search_result", "title": RM, "url": "zq_evil", "encrypted_content": "e"}]), m.stop(), *used(index=1)), "finishes", (LS_SAFE,), asked=1),
     Row("A-13 a finish that hides the call", "anthropic_messages", m.sse([m.opened(), *used(), m.ending("end_turn"), m.END]), "finishes", (LS_SAFE,), asked=1),
     Row("A-14 an id twice", "anthropic_messages", message(*used(), *used(EVIL_JSON, RM, index=1, id="toolu_0")), "ends", before=(LS_SAFE,)),
-    Row("A-18 a block that is never closed", "anthropic_messages", m.sse([m.opened(), tool_use(), m.partial(SAFE_JSON), m.ending("tool_use"), m.END]), "ends"),
-    Row("A-18 an error behind a call", "anthropic_messages", m.sse([m.opened(), tool_use(), m.partial(SAFE_JSON), {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}]), "ends"),
+    Row("A-15 thinking with its signature", "anthropic_messages", message(*thought("Hm."), *used(index=1)), "finishes", (LS_SAFE,), asked=1),
+    Row("A-15 thinking behind its signature", "anthropic_messages", message(*thought("Hm.", "More."), *used(index=1)), "finishes", (LS_SAFE,), asked=1),
+    Row("A-15 a signature for a text", "anthropic_messages", message(m.start("text", text=""), SIGNED, m.stop(), *used(index=1)), "ends"),
+    Row("N-06 a block that is never closed", "anthropic_messages", m.sse([m.opened(), tool_use(), m.partial(SAFE_JSON), m.ending("tool_use"), m.END]), "ends"),
+    Row("N-07 an error behind a call", "anthropic_messages", m.sse([m.opened(), tool_use(), m.partial(SAFE_JSON), {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}]), "ends"),
 ]  # fmt: skip
 
 CUSTOM = {"type": "custom_tool_call", "id": "ct_1", "call_id": "call_1", "name": RM, "input": "zq_evil"}
@@ -132,6 +147,29 @@ SHELL = {
     "status": "completed",
     "action": {"type": "exec", "command": ["zq_evil"], "env": {}},
 }
+COMPUTER = {
+    "type": "computer_call",
+    "id": "cu_1",
+    "call_id": "call_1",
+    "status": "completed",
+    "action": {"type": "type", "text": "zq_evil"},
+    "pending_safety_checks": [],
+}
+MCP = {
+    "type": "mcp_call",
+    "id": "mcp_1",
+    "server_label": "s",
+    "status": "completed",
+    "name": RM,
+    "arguments": EVIL_JSON,
+    "output": "zq_evil",
+    "error": None,
+}
+
+
+def whole(item: Any) -> bytes:
+    """A Responses stream with an item that comes at once."""
+    return response(r.added({**item, "status": "in_progress"}), r.done(item), output=(item,))
 
 
 def failed() -> Any:
@@ -159,6 +197,10 @@ RESPONSES = [
     Row("R-05 failed behind a call", "openai_responses", r.sse(r.created(), *streamed(), failed()), "ends", before=(LS_SAFE,)),
     Row("R-05 incomplete with a call open", "openai_responses", r.sse(r.created(), *streamed()[:2], incomplete()), "ends"),
     Row("R-06 a custom tool", "openai_responses", response(r.added({**CUSTOM, "input": ""}), r.at("custom_tool_call_input.delta", delta="zq_evil"), r.at("custom_tool_call_input.done", input="zq_evil"), r.done(CUSTOM), output=(CUSTOM,)), "finishes", ((RM, "zq_evil"),), asked=1),
+    Row("R-06 a shell", "openai_responses", whole(SHELL), "finishes", asked=1),
+    Row("R-06 a computer", "openai_responses", whole(COMPUTER), "finishes", asked=1),
+    Row("R-06 a tool of another server's", "openai_responses", whole(MCP), "finishes", asked=1),
+    Row("R-06 an item of a type that nobody knows", "openai_responses", whole({"type": "zq_call", "id": "zq_1", "status": "completed", "name": RM, "arguments": EVIL_JSON}), "finishes", asked=0),
     Row("R-06 a shell with two sets of commands", "openai_responses", response(r.added({**SHELL, "action": None}), r.done({**SHELL, "arguments": "{}"}), output=(SHELL,)), "ends"),
     Row("R-07 an id of another item", "openai_responses", response(*streamed()[:1], *streamed("", RM, 2, 1)[:1], r.at("function_call_arguments.delta", 1, item_id="fc_1", delta=EVIL_JSON)), "ends"),
     Row("R-07 an index twice", "openai_responses", response(*streamed(), *streamed(EVIL_JSON, RM, 2, 0)), "ends", before=(LS_SAFE,)),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+import responses as r
 import wire as w
-from hostile import EVIL_JSON, LS, LS_SAFE, RM, RM_EVIL, SAFE_JSON, Row, call, chat, message, more, used
+from hostile import EVIL_JSON, LS, LS_SAFE, RM, RM_EVIL, SAFE_JSON, Row, call, chat, message, more, response, used
 from penstock import Limits
 
 GOOD = chat(call())
@@ -190,6 +191,7 @@ def pieces(count: int) -> list[str]:
 
 
 RESOURCES = [
+    Row("M-01 one long line", "openai_chat", HEAD + w.sse({**call(), "pad": "x" * 9000}) + TAIL, "ends", options=limit("frame_bytes", 8192)),
     *(Row(f"M-02 arguments of {size} of 100 bytes", "openai_chat", arguments(sized(size)), "ends" if size > 100 else "finishes", () if size > 100 else ((LS, json.loads(sized(size))),), options=limit("argument_bytes", 100)) for size in (99, 100, 101)),
     Row("M-02 held bytes", "openai_chat", chat(call(sized(3000))), "ends", options=limit("held_bytes", 2000)),
     Row("M-02 held bytes of many calls", "openai_chat", chat(*(call(sized(900), index=at, id=f"call_{at}") for at in range(3))), "ends", before=((LS, json.loads(sized(900))),) * 3, options=limit("held_bytes", 500)),
@@ -208,7 +210,22 @@ RESOURCES = [
     Row("M-08 names above the limit", "openai_chat", arguments(named(NAMES + 1)), "finishes"),
 ]  # fmt: skip
 
+# What some target has no words for, and must not be made of text.
+FOREIGN = w.delta(annotations=[{"url": RM}], audio={"data": RM}, images=[{"image_url": {"url": RM}}])
+IN_CHOICE_1 = w.call(EVIL_JSON, choice=1, index=0, id="call_2", name=RM)
+SHELL_CALL = {
+    "type": "local_shell_call",
+    "id": "sh_1",
+    "call_id": "call_1",
+    "action": {"type": "exec", "command": ["zq_evil"]},
+}
+
 TRANSLATION = [
+    Row("T-01 what a target has no words for", "openai_chat", chat(FOREIGN, call()), "finishes", (LS_SAFE,), asked=1),
+    Row("T-02 a length with a call", "openai_chat", w.sse(call(), w.finish("length"), w.DONE), "finishes", (LS_SAFE,), asked=1),
+    Row("T-02 a reason that nobody knows", "openai_chat", w.sse(call(), w.finish("weather"), w.DONE), "ends", before=(LS_SAFE,), asked=1),
+    Row("T-07 a call in an answer that the target leaves out", "openai_chat", w.sse(w.text("Hi"), IN_CHOICE_1, w.finish(), w.finish("tool_calls", 1), w.DONE), "finishes", (RM_EVIL,), shown=("openai_chat",), asked=1),
+    Row("T-07 a call that the target has no words for", "openai_responses", response(r.added({**SHELL_CALL, "status": "in_progress"}), r.done({**SHELL_CALL, "status": "completed"}), output=({**SHELL_CALL, "status": "completed"},)), "finishes", asked=1),
     Row("T-03 every call at index 0", "openai_chat", chat(call("{}", id="a"), call("{}", id="b"), call("{}", id="c")), "finishes", small(3), asked=3),
     Row("T-04 an id that is too long", "openai_chat", chat(call(id="x" * 300)), "finishes", (LS_SAFE,)),
     Row("T-04 an id of other letters", "openai_chat", chat(call(id="a b\n<é>")), "finishes", (LS_SAFE,)),

@@ -12,9 +12,10 @@ import hostile_tags
 import hostile_wire
 from gate_clients import Seen, canonical, seen
 from gate_runs import TARGETS, Gated, allow_all, deny_all, run
-from hostile import EVIL_JSON, LS, RM, Row
+from hostile import EVIL_JSON, LS, RM, Row, call, chat
 from legal import assert_legal
 from penstock import PolicyContext
+from penstock.policies import ToolSchemas
 from splits import SPLITS
 
 ROWS = [*hostile_wire.ROWS, *hostile_formats.ROWS, *hostile_tags.ROWS]
@@ -36,6 +37,8 @@ def outcomes(row: Row, target: str, policy: Any) -> list[Gated]:
 
 def expected(row: Row, target: str) -> list[Seen]:
     """The calls of a row as the clients of a format have them."""
+    if target not in row.shown:
+        return []
     return [Seen(name, arguments_in(target, arguments)) for name, arguments in row.calls]
 
 
@@ -74,14 +77,38 @@ def test_a_client_has_no_call_if_the_judge_denies_all(row: Row, target: str) -> 
             assert secret.encode() not in gated.out
 
 
-def test_each_row_of_the_list_of_threats_is_there() -> None:
-    given = {row.id.split()[0] for row in ROWS}
-    wire = {f"W-{number:02}" for number in range(1, 19)} - {"W-16"}
-    strict = {f"J-{number:02}" for number in range(1, 11)} - {"J-08"}
-    chat = {f"O-{number:02}" for number in range(1, 23)}
-    messages = {f"A-{number:02}" for number in range(1, 15)}
-    responses = {f"R-{number:02}" for number in range(1, 8)}
-    # X-16 is text that the host writes.
-    tags = {f"X-{number:02}" for number in range(1, 19)} - {"X-16"}
-    assert wire | strict | chat | messages | responses | tags <= given
-    assert len({row.id for row in ROWS}) == len(ROWS)
+# Each differs from a name that the request declares by what an eye does not see, or a reader might normalise.
+LOOK_ALIKES = [
+    RM.replace("e", "\u0435"),
+    RM.upper(),
+    f"{RM}\u200b",
+    f" {RM}",
+    f"{RM}\u0000",
+    RM[:-1],
+    f"{RM}{RM}",
+    "__proto__",
+    "",
+]
+DECLARED = [{"type": "function", "function": {"name": RM, "parameters": {}}}]
+
+
+@every_target
+@pytest.mark.parametrize("name", LOOK_ALIKES, ids=ascii)
+def test_j_08_a_name_that_looks_like_a_declared_one_is_denied(name: str, target: str) -> None:
+    asked = {"options": {"context": {"tools": DECLARED}}, "outcome": "finishes"}
+    for gated in outcomes(Row("J-08", "openai_chat", data=chat(call(EVIL_JSON, name)), **asked), target, ToolSchemas):
+        assert (gated.ended, seen(gated.out, target)) == ("finished", [])
+    for gated in outcomes(Row("J-08", "openai_chat", data=chat(call(EVIL_JSON, RM)), **asked), target, ToolSchemas):
+        assert seen(gated.out, target) == [Seen(RM, canonical(EVIL_JSON))]
+
+
+LOST = [row for row in ROWS if row.asked and (len(row.shown) < len(TARGETS) or row.id.startswith(("R-06", "T-07")))]
+
+
+@every_target
+@pytest.mark.parametrize("row", LOST, ids=lambda row: row.id)
+def test_t_07_a_denial_counts_where_the_target_has_no_words_for_the_call(row: Row, target: str) -> None:
+    for gated in outcomes(row, target, deny_all):
+        assert gated.record.count("denied") == row.asked
+    ending = run([row.data], deny_all(), source=row.source, target=target, on_deny="end", **row.options)
+    assert (ending.ended, ending.record.ending) == ("error", "failed")

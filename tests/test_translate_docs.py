@@ -10,6 +10,7 @@ import pytest
 
 import messages
 import responses
+from penstock import ContentStreamBlock
 from translated_rows import MARK, ROWS
 from translating import CHAT, FORMATS, MESSAGES, RESPONSES, legally
 from wire import DONE, call, chunk, delta, finish, sse, text
@@ -55,6 +56,19 @@ def test_what_comes_has_the_fate_that_its_row_says(
         assert (MARK in result.data.decode()) == (fate in ("kept", "changed"))
     assert [word for word in words(becomes) if word not in result.data.decode()] == []
     assert (becomes.startswith("nothing"), becomes == "an error") == (fate == "dropped", fate == "refused")
+
+
+# What is text in its source, and what is said to become text.
+SHOWN = {"text", "`output_text`"}
+
+
+@pytest.mark.parametrize(("source", "target", "what", "fate", "becomes", "loss"), FATES)
+def test_t_01_only_text_becomes_text(source: str, target: str, what: str, fate: str, becomes: str, loss: str) -> None:
+    result = legally(ROWS[source][what], source, target)
+    text = "".join(
+        block.content for block in result.blocks if isinstance(block, ContentStreamBlock) and block.choice == 0
+    )
+    assert (MARK in text) == (what in SHOWN or "refusal_as_text" in loss), (fate, becomes)
 
 
 # Stop reasons
