@@ -167,6 +167,17 @@ def test_an_event_up_to_the_limit_is_taken_and_a_longer_one_is_refused(engine: E
     assert (raised.value.limit, raised.value.allowed) == ("frame_bytes", LONG - 1)
 
 
+@pytest.mark.parametrize("split", SPLITS, ids=str)
+@pytest.mark.parametrize("before", [b"", EVENT], ids=["first", "behind an event"])
+def test_a_comment_has_the_limit_of_an_event_however_it_is_cut(engine: Engine, before: bytes, split: Split) -> None:
+    comment = b":" * LONG
+    for end in (b"\n", b"\r\n", b"\r"):
+        data = before + comment + end + EVENT
+        assert feeding.run(engine, split(data), limits=Limits(frame_bytes=LONG))[-1] == feeding.CUT
+        with pytest.raises(LimitExceeded):
+            feeding.run(engine, split(before + b":" + comment + end + EVENT), limits=Limits(frame_bytes=LONG))
+
+
 def test_the_length_of_an_event_is_no_limit_for_objects(engine: Engine) -> None:
     assert len(feeding.run(engine, [text("x" * 100)], limits=Limits(frame_bytes=1))) == 3
 

@@ -363,3 +363,10 @@ def test_what_is_no_read_and_no_chunk_gets_one_clear_line() -> None:
 async def test_a_time_that_is_none_gets_one_clear_line() -> None:
     with pytest.raises(ValueError, match=r"^chunk_timeout must be a positive number of seconds, or None, not 0$"):
         await gathered([], MESSAGES, chunk_timeout=0)
+
+
+@every_target
+def test_an_id_that_comes_when_the_answer_has_begun_comes_too_late(target: str) -> None:
+    items = [text("a"), {**text("b"), "id": "chatcmpl-late", "model": "m"}, finish()]
+    result = legally(items, CHAT, target)
+    assert b"late" not in result.data

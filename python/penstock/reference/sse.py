@@ -58,6 +58,9 @@ class SseFramer:
         for line in self._lines(read):
             end = self._position + len(line)
             content = line.rstrip(b"\r\n")
+            # A comment too: whether it came in one read must not decide.
+            if self._position + len(content) - self._start > self._limit:
+                raise LimitExceeded("frame_bytes", self._limit)
             if not content:
                 frame = self._dispatch()
                 self._position = self._start = end

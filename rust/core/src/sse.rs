@@ -173,8 +173,10 @@ impl SseFramer {
             return Ok(None);
         }
         while let Some(line) = self.next_line() {
+            // A comment too: whether it came in one read must not decide.
+            self.check_size(line.end)?;
             if line.is_empty() && self.ends_event() {
-                return self.check_size(line.end).map(|()| Some(self.frame()));
+                return Ok(Some(self.frame()));
             }
             self.take_field(line);
         }

@@ -15,7 +15,8 @@ use crate::wire::output::{Object, Output, compact};
 pub struct Encoder {
     pub(super) sequence: u64,
     has_begun: bool,
-    /// The model that the beginning named: the end names no other.
+    /// The id and the model that the beginning named: the end names no others.
+    id: String,
     model: String,
     /// What the ids that are made have in common.
     pub(super) stem: String,
@@ -70,7 +71,7 @@ impl Encoder {
 
     fn response(&self, status: &Status<'_>, answer: &Answer) -> String {
         Object::text_of(|response| {
-            response.text("id", &answer.written_id("resp_"));
+            response.text("id", &self.id);
             response.text("object", "response");
             response.number("created_at", answer.created);
             response.text("status", status.name());
@@ -189,6 +190,7 @@ impl Encode for Encoder {
             return;
         }
         answer.stem().clone_into(&mut self.stem);
+        self.id = answer.written_id("resp_");
         answer.model.clone_into(&mut self.model);
         self.status_event("response.created", &Status::InProgress, answer, out);
         self.status_event("response.in_progress", &Status::InProgress, answer, out);
