@@ -101,6 +101,9 @@ impl<'de> Visitor<'de> for FieldsVisitor {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let mut fields = Vec::new();
         while let Some(field) = map.next_entry()? {
+            if fields.len() >= NAMES {
+                return Err(de::Error::custom("an object has too many names"));
+            }
             fields.push(field);
         }
         Ok(Fields(fields))
