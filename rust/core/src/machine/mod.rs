@@ -6,8 +6,6 @@
 //! completes again. (4) After the finish of its choice nothing starts or grows. (5) This folder knows no provider, and keeps no text but
 //! ids and names: what grows is handed on.
 
-use std::collections::BTreeMap;
-
 use crate::delta::Delta;
 use crate::error::ErrorKind;
 use crate::event::{BlockKind, Event, Part, Quirk, Sink};
@@ -18,8 +16,10 @@ mod choice;
 mod grow;
 mod notes;
 mod numbered;
+mod slots;
 
 use choice::{Choice, Noted, Target, Thinking};
+use slots::Slots;
 
 /// What became of a delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct BlockMachine {
     /// The block that a delta was for last.
     touched: Option<usize>,
     calls: usize,
-    /// Every id in use, so that a made one is not given twice.
+    /// Every id in use that one made for a call could be, so that it is not given twice.
     ids: Vec<String>,
     /// How many blocks have a name of this sort so far: `content`, `thinking`, `audio` …
     names: Vec<(String, usize)>,
@@ -51,21 +51,11 @@ pub struct BlockMachine {
     role: Option<String>,
     /// The response's other fields and their last values.
     noted: Noted,
-    /// The blocks that the wire numbers itself, by its number. There are few, and each delta asks for one.
-    slots: BTreeMap<u64, Slot>,
+    /// The blocks that the wire numbers itself.
+    slots: Slots,
     open_slot_count: usize,
     is_terminated: bool,
     has_failed: bool,
-}
-
-/// A block that the wire numbers itself.
-#[derive(Debug)]
-struct Slot {
-    block: usize,
-    choice: u32,
-    kind: BlockKind,
-    is_open: bool,
-    argument_bytes: usize,
 }
 
 impl BlockMachine {
@@ -83,7 +73,7 @@ impl BlockMachine {
             identified: Vec::new(),
             role: None,
             noted: Noted::new(),
-            slots: BTreeMap::new(),
+            slots: Slots::default(),
             open_slot_count: 0,
             is_terminated: false,
             has_failed: false,
@@ -120,7 +110,7 @@ impl BlockMachine {
     /// Whether a delta would complete a block. Changes nothing.
     pub fn would_complete(&self, choice: u32, delta: &Delta<'_>) -> bool {
         if let Delta::Close { slot } = delta {
-            return self.slots.get(slot).is_some_and(|slot| slot.is_open);
+            return self.slots.get(*slot).is_some_and(|slot| slot.is_open);
         }
         let Some(choice) = self.choices.iter().find(|known| known.number == choice) else { return false };
         let Some(current) = choice.current else { return false };
@@ -359,7 +349,9 @@ impl BlockMachine {
         self.blocks.push(head.kind);
         self.open.push(true);
         self.touched = Some(block);
-        self.ids.push(head.id.to_owned());
+        if head.kind.is_call() || head.kind == BlockKind::Unknown {
+            self.ids.push(head.id.to_owned());
+        }
         let &Head { kind, id, name, call_id } = head;
         sink.event(Event::BlockStarted { block, kind, id, name, call_id, choice: choice.number, call });
     }

@@ -1,6 +1,7 @@
 //! Blocks that the wire numbers itself. They stand beside other open ones: only its own close completes a block.
 
-use super::{BlockMachine, Head, Outcome, Slot, refuse};
+use super::slots::Slot;
+use super::{BlockMachine, Head, Outcome, refuse};
 use crate::delta::BlockHead;
 use crate::error::ErrorKind;
 use crate::event::{BlockKind, Event, Part, Quirk, Sink};
@@ -14,7 +15,7 @@ impl BlockMachine {
         head: &BlockHead<'_>,
         sink: &mut impl Sink,
     ) -> Result<Outcome, ErrorKind> {
-        if self.slots.contains_key(&number) {
+        if self.slots.contains(number) {
             return Ok(refuse(Quirk::SlotReused, sink));
         }
         self.check_room(head.kind)?;
@@ -58,7 +59,7 @@ impl BlockMachine {
         sink: &mut impl Sink,
     ) -> Result<Outcome, ErrorKind> {
         let allowed = self.limits.argument_bytes;
-        let slot = match self.slots.get_mut(&number) {
+        let slot = match self.slots.get_mut(number) {
             None => return Ok(refuse(Quirk::OrphanDelta, sink)),
             Some(slot) if !slot.is_open => return Ok(refuse(Quirk::DeltaAfterClose, sink)),
             Some(slot) if !slot.kind.has(part) => return Ok(refuse(Quirk::MisplacedDelta, sink)),
@@ -78,13 +79,13 @@ impl BlockMachine {
     }
 
     pub(super) fn note_slot(&mut self, number: u64, name: &str, json: &str, sink: &mut impl Sink) -> Outcome {
-        let Some(slot) = self.slots.get(&number) else { return refuse(Quirk::OrphanDelta, sink) };
+        let Some(slot) = self.slots.get(number) else { return refuse(Quirk::OrphanDelta, sink) };
         sink.event(Event::BlockNoted { block: slot.block, name, json });
         Outcome::Taken
     }
 
     pub(super) fn close_slot(&mut self, number: u64, sink: &mut impl Sink) -> Outcome {
-        match self.slots.get_mut(&number) {
+        match self.slots.get_mut(number) {
             None => refuse(Quirk::OrphanDelta, sink),
             Some(slot) if !slot.is_open => refuse(Quirk::DeltaAfterClose, sink),
             Some(slot) => {
@@ -107,6 +108,6 @@ impl BlockMachine {
         let is_meant = |slot: &Slot| slot.is_open && choice.is_none_or(|choice| choice == slot.choice);
         let mut open: Vec<_> = self.slots.iter().filter(|(_, slot)| is_meant(slot)).collect();
         open.sort_by_key(|(_, slot)| slot.block);
-        open.into_iter().map(|(&number, _)| number).collect()
+        open.into_iter().map(|(number, _)| number).collect()
     }
 }

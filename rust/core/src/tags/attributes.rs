@@ -13,7 +13,7 @@ enum Step {
 }
 
 /// Matches from behind the tag's name up to its end. Of an attribute that comes twice the first value counts.
-pub(super) fn match_rest<'t>(text: &'t str, kept: &[(String, String)], captures: &mut Captures<'t>) -> Matched {
+pub(super) fn match_rest<'t>(text: &'t str, kept: &'t [(String, String)], captures: &mut Captures<'t>) -> Matched {
     let bytes = text.as_bytes();
     let mut at = 0;
     loop {
@@ -47,7 +47,7 @@ pub(super) fn spaces(bytes: &[u8], at: usize) -> usize {
     rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(rest.len())
 }
 
-fn attribute<'t>(text: &'t str, at: usize, kept: &[(String, String)], captures: &mut Captures<'t>) -> Step {
+fn attribute<'t>(text: &'t str, at: usize, kept: &'t [(String, String)], captures: &mut Captures<'t>) -> Step {
     let bytes = text.as_bytes();
     let rest = bytes.get(at..).unwrap_or_default();
     let is_end = |byte: &u8| matches!(byte, b'=' | b'>' | b'/' | b'<' | b'"' | b'\'') || byte.is_ascii_whitespace();

@@ -28,7 +28,7 @@ pub(super) enum Inside {
 /// A call with a parameter for each argument.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
-    names: HashSet<String>,
+    names: Names,
     /// The one that is open.
     pub(super) value: Option<ValueWriter>,
     pub(super) is_in_cdata: bool,
@@ -39,13 +39,47 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Begins a parameter; false if the call has one of that name.
-    pub(super) fn name(&mut self, name: &str, out: &mut String) -> bool {
+    /// Whether the call has a parameter of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// Begins a parameter.
+    pub(super) fn name(&mut self, name: &str, out: &mut String) {
         out.push(if self.names.is_empty() { '{' } else { ',' });
         out.push('"');
         escape(name, out);
         out.push_str("\":");
-        self.names.insert(name.to_owned())
+        self.names.insert(name);
+    }
+}
+
+/// The names of a call's parameters.
+#[derive(Debug, Default)]
+struct Names {
+    few: Vec<String>,
+    /// Those beyond the first few, so that many of them cost no more each.
+    many: HashSet<String>,
+}
+
+impl Names {
+    /// How many are compared one by one: nearly no call has more.
+    const FEW: usize = 8;
+
+    fn is_empty(&self) -> bool {
+        self.few.is_empty()
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        self.few.iter().any(|known| known == name) || self.many.contains(name)
+    }
+
+    fn insert(&mut self, name: &str) {
+        if self.few.len() < Self::FEW {
+            self.few.push(name.to_owned());
+        } else {
+            self.many.insert(name.to_owned());
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::call::{Arguments, Call, Inside, Parameters};
 use super::json_call::JsonCall;
 use super::lexeme::Captures;
 use super::op::{Op, Opened};
-use super::scanner::{Scanner, State, grow};
+use super::scanner::{Scanner, State, grow, grow_arguments};
 use super::transitions::UNCLOSED;
 use super::value::ValueWriter;
 use super::vocabulary::{Body, ValueRule};
@@ -73,24 +73,24 @@ impl Scanner {
             return true;
         };
         let (rule, trims, longest) = (self.rule(&key, shape.values, captures), shape.trims, self.longest_value);
-        let mut out = String::new();
         let Some(Call { inside: Inside::Parameters(parameters), has_arguments, .. }) = &mut self.call else {
             return true;
         };
         *has_arguments = true;
-        let is_new = parameters.name(&key, &mut out);
-        let value = ValueWriter::new(rule, trims, longest, &mut out);
-        if captures.is_self_closing {
-            value.close(&mut out);
-        } else {
-            parameters.value = Some(value);
-            parameters.is_in_cdata = false;
-            self.stack.push(element);
-        }
-        if !is_new || captures.has_repeated {
+        if parameters.has(&key) || captures.has_repeated {
             ops.push(Op::Quirk(Quirk::RepeatedAttribute));
         }
-        grow(Part::Arguments, out, ops);
+        grow_arguments(ops, |out| {
+            parameters.name(&key, out);
+            let value = ValueWriter::new(rule, trims, longest, out);
+            if captures.is_self_closing {
+                value.close(out);
+            } else {
+                parameters.value = Some(value);
+                parameters.is_in_cdata = false;
+                self.stack.push(element);
+            }
+        });
         true
     }
 
@@ -122,7 +122,9 @@ impl Scanner {
             (Inside::Parameters(_), true) => "}",
             (Inside::Arguments(_) | Inside::Object(_), true) => "",
         };
-        grow(Part::Arguments, end, ops);
+        if !end.is_empty() {
+            grow_arguments(ops, |out| out.push_str(end));
+        }
         self.close_call(ops);
     }
 

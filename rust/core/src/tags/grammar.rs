@@ -48,7 +48,7 @@ impl Lexeme {
     }
 
     /// Whether the marker stands at the beginning of a text; its head is read once for all tags.
-    fn matches<'t>(&self, text: &'t str, head: Option<TagHead<'t>>, captures: &mut Captures<'t>) -> Matched {
+    fn matches<'t>(&'t self, text: &'t str, head: Option<TagHead<'t>>, captures: &mut Captures<'t>) -> Matched {
         match (&self.tag, head) {
             (Some(tag), Some(head)) => tag.matches(head, text, captures),
             (Some(_), None) => Matched::No,
@@ -149,7 +149,7 @@ impl Grammar {
 
     /// The marker at the beginning of a text. What closes the element that is open, `own`, comes first: it may stand inside of what looks
     /// like another. At the end of the input nothing more can come.
-    pub(super) fn lookup<'t>(&self, own: Option<usize>, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
+    pub(super) fn lookup<'t>(&'t self, own: Option<usize>, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
         let head = text.starts_with('<').then(|| TagHead::read(text));
         let may_come = text.len() < self.tag_bytes && !is_last;
         let closing = own.and_then(|own| self.lexemes.get(own).map(|lexeme| (own, lexeme)));
@@ -166,7 +166,7 @@ impl Grammar {
     }
 
     /// Any of the markers of a table: of several, the one that ends first.
-    fn lookup_any<'t>(&self, table: &Table, text: &'t str, head: Option<TagHead<'t>>, may_come: bool) -> Lookup<'t> {
+    fn lookup_any<'t>(&'t self, table: &Table, text: &'t str, head: Option<TagHead<'t>>, may_come: bool) -> Lookup<'t> {
         let mut best: Option<Found<'t>> = None;
         let mut is_partial = false;
         for number in table.candidates(head) {

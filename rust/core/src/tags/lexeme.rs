@@ -20,14 +20,14 @@ pub(super) enum Matched {
 /// What a marker has in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Captures<'t> {
-    all: Vec<(String, Cow<'t, str>)>,
+    all: Vec<(&'t str, Cow<'t, str>)>,
     pub(super) is_self_closing: bool,
     /// Whether an attribute that is kept came twice.
     pub(super) has_repeated: bool,
 }
 
 impl<'t> Captures<'t> {
-    pub(super) fn keep(&mut self, name: &str, value: impl Into<Cow<'t, str>>) {
+    pub(super) fn keep(&mut self, name: &'t str, value: impl Into<Cow<'t, str>>) {
         if name.is_empty() {
             return;
         }
@@ -35,15 +35,18 @@ impl<'t> Captures<'t> {
             self.has_repeated = true;
             return;
         }
-        self.all.push((name.to_owned(), value.into()));
+        self.all.push((name, value.into()));
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.all.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref())
+        self.all.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_ref())
     }
 
     /// The template with what was captured in place of `{name}`.
     pub(super) fn fill(&self, template: &str) -> String {
+        if template.is_empty() {
+            return String::new();
+        }
         self.all.iter().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     }
 }
@@ -66,7 +69,7 @@ pub(super) enum Shape {
 
 impl Shape {
     /// Whether the marker stands at the beginning of the text.
-    pub(super) fn matches<'t>(&self, text: &'t str, captures: &mut Captures<'t>) -> Matched {
+    pub(super) fn matches<'t>(&'t self, text: &'t str, captures: &mut Captures<'t>) -> Matched {
         match self {
             Self::Pieces(pieces) => match_pieces(pieces, text, captures),
             Self::JsonCall { names, arguments } => json_call::match_head(text, names, arguments, captures),
@@ -123,7 +126,7 @@ fn is_word_byte(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"<>[]{}()\"'`|,;=".contains(&byte)
 }
 
-fn match_pieces<'t>(pieces: &[MarkerPiece], text: &'t str, captures: &mut Captures<'t>) -> Matched {
+fn match_pieces<'t>(pieces: &'t [MarkerPiece], text: &'t str, captures: &mut Captures<'t>) -> Matched {
     let mut at = 0;
     for (number, piece) in pieces.iter().enumerate() {
         let rest = text.get(at..).unwrap_or_default();

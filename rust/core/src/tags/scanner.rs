@@ -12,6 +12,9 @@ use super::value::Trimmer;
 use super::vocabulary::{Body, Kept, Role};
 use crate::event::{Part, Quirk};
 
+/// How much memory the arguments of a call begin with: most of them stay within that.
+const FIRST_BYTES: usize = 96;
+
 /// Where in the structure the text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -154,11 +157,13 @@ impl Scanner {
     }
 
     fn scan<'t>(&mut self, text: &'t str, is_last: bool, ops: &mut Vec<Op<'t>>) {
+        // What is found is lent from it while the scanner changes.
+        let grammar = Arc::clone(&self.grammar);
         // What stands before `start` is done with, what stands before `at` begins no marker.
         let (mut start, mut at) = (0, 0);
         while start < text.len() && !self.is_stopped {
             let scope = self.scope();
-            let next = self.grammar.next_start(scope, text.as_bytes(), at);
+            let next = grammar.next_start(scope, text.as_bytes(), at);
             let place = next.unwrap_or(text.len());
             let Some(rest) = text.get(place..) else {
                 at = place + 1;
@@ -170,7 +175,7 @@ impl Scanner {
                 at = start;
                 continue;
             }
-            let look = if next.is_some() { self.look(scope, rest, is_last) } else { Lookup::Partial };
+            let look = if next.is_some() { self.look(&grammar, scope, rest, is_last) } else { Lookup::Partial };
             let width = rest.chars().next().map_or(1, char::len_utf8);
             if let Lookup::No = look {
                 at = place + width;
@@ -206,10 +211,10 @@ impl Scanner {
     }
 
     /// The marker at the beginning of a text that counts here.
-    fn look<'t>(&self, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
-        let window = text.get(..window_end(text, self.grammar.tag_bytes)).unwrap_or(text);
-        let own = self.stack.last().and_then(|&top| self.grammar.close_of(top));
-        self.grammar.lookup(own, scope, window, is_last || window.len() < text.len())
+    fn look<'g>(&self, grammar: &'g Grammar, scope: Scope, text: &'g str, is_last: bool) -> Lookup<'g> {
+        let window = text.get(..window_end(text, grammar.tag_bytes)).unwrap_or(text);
+        let own = self.stack.last().and_then(|&top| grammar.close_of(top));
+        grammar.lookup(own, scope, window, is_last || window.len() < text.len())
     }
 
     /// Takes text that is no marker; says how much of it belongs where the text is.
@@ -318,9 +323,7 @@ impl Scanner {
     pub(super) fn push_value(&mut self, text: &str, ops: &mut Vec<Op<'_>>) {
         let Some(Call { inside: Inside::Parameters(parameters), .. }) = &mut self.call else { return };
         let Some(value) = &mut parameters.value else { return };
-        let mut out = String::with_capacity(text.len());
-        value.push(text, &mut out);
-        grow(Part::Arguments, out, ops);
+        grow_arguments(ops, |out| value.push(text, out));
     }
 
     /// Text between results: a result that nothing announced.
@@ -356,6 +359,16 @@ pub(super) fn grow<'t>(part: Part, text: impl Into<Cow<'t, str>>, ops: &mut Vec<
     if !text.is_empty() {
         ops.push(Op::Grow(part, text));
     }
+}
+
+/// Adds what is written to the arguments: to those that are on their way already, if there are any.
+pub(super) fn grow_arguments(ops: &mut Vec<Op<'_>>, write: impl FnOnce(&mut String)) {
+    if let Some(Op::Grow(Part::Arguments, Cow::Owned(so_far))) = ops.last_mut() {
+        return write(so_far);
+    }
+    let mut out = String::with_capacity(FIRST_BYTES);
+    write(&mut out);
+    grow(Part::Arguments, out, ops);
 }
 
 /// Where the text ends that a marker may be in: one byte more than a marker may have, at the end of a character.

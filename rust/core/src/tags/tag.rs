@@ -92,7 +92,7 @@ impl Tag {
     }
 
     /// Whether the tag stands at the beginning of a text with this head.
-    pub(super) fn matches<'t>(&self, head: TagHead<'t>, text: &'t str, captures: &mut Captures<'t>) -> Matched {
+    pub(super) fn matches<'t>(&'t self, head: TagHead<'t>, text: &'t str, captures: &mut Captures<'t>) -> Matched {
         let name = if self.has_prefix { head.local() } else { head.name };
         if head.is_cut {
             return if self.may_come(head, name) { Matched::Partial } else { Matched::No };

@@ -12,6 +12,9 @@ use crate::wire::ids::numbered;
 /// The first number of the blocks that are made here. No wire format counts so far, but for the one number that none of them opens.
 const FIRST_SLOT: u64 = 1 << 62;
 
+/// How much text there is for each thing that it says, where it says much.
+const BYTES_PER_OP: usize = 16;
+
 /// What is given out once.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
@@ -178,7 +181,7 @@ impl Text {
         if self.scanner.is_plain(&text) {
             return self.apply(Op::Text(text), out);
         }
-        let mut ops = Vec::new();
+        let mut ops = Vec::with_capacity(text.len() / BYTES_PER_OP + 8);
         match text {
             Cow::Borrowed(text) => self.scanner.feed(text, &mut ops),
             Cow::Owned(text) => {

@@ -3,7 +3,7 @@
 use super::grammar::{Found, Meaning};
 use super::lexeme::decoded;
 use super::op::{Op, Opened};
-use super::scanner::{Scanner, State, grow};
+use super::scanner::{Scanner, State, grow, grow_arguments};
 use super::value::Trimmer;
 use super::vocabulary::{Kept, Role};
 use crate::event::{Part, Quirk};
@@ -17,7 +17,7 @@ const WRITTEN_BY_MODEL: &str = "written_by_model";
 
 impl Scanner {
     /// Takes a marker; false if it is content here.
-    pub(super) fn token<'t>(&mut self, found: &Found<'t>, text: &'t str, ops: &mut Vec<Op<'t>>) -> bool {
+    pub(super) fn token(&mut self, found: &Found<'_>, text: &str, ops: &mut Vec<Op<'_>>) -> bool {
         let Some(meaning) = self.grammar.meaning(found.lexeme) else { return false };
         match meaning {
             Meaning::Element => self.element_token(found, ops),
@@ -226,11 +226,9 @@ impl Scanner {
     fn value_token(&mut self, element: usize, found: &Found<'_>, ops: &mut Vec<Op<'_>>) -> bool {
         if self.closes(found, element) && !self.is_in_cdata() {
             self.stack.pop();
-            let mut out = String::new();
             if let Some(value) = self.parameters().and_then(|parameters| parameters.value.take()) {
-                value.close(&mut out);
+                grow_arguments(ops, |out| value.close(out));
             }
-            grow(Part::Arguments, out, ops);
             return true;
         }
         self.flag();
