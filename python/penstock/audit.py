@@ -83,8 +83,9 @@ class AuditRecord:
     started: float
     seconds: float = 0.0
     ending: Ending = "open"
-    calls: list[CallRecord] = field(default_factory=list[CallRecord])
-    failures: list[str] = field(default_factory=list[str])
+    # Not `list[CallRecord]`, which takes ten times as long to make a list.
+    calls: list[CallRecord] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     def count(self, state: State) -> int:
         """How many calls have this state."""
@@ -110,8 +111,8 @@ class Audit:
         self._with_content = audit_content
         self._tools = context.tools
 
-    def note(self, judged: Judged) -> None:
-        """A block was judged; calls are recorded."""
+    def note(self, judged: Judged, digest: str | None = None) -> None:
+        """A block was judged; calls are recorded, with the digest that the verdict was bound to if there was one."""
         call, judgement = judged.call, judged.judgement
         if call is None:
             return
@@ -119,7 +120,7 @@ class Audit:
         is_declared = bool(self._tools) and call.name in self._declared
         self.record.calls.append(
             CallRecord(
-                digest=call.digest,
+                digest=call.digest if digest is None else digest,
                 choice=call.choice,
                 index=call.index,
                 kind=call.kind,

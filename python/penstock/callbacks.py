@@ -42,13 +42,15 @@ class Callbacks:
 
     def give(self, items: list[Item]) -> None:
         """Calls the callbacks from plain code."""
+        if not self.are_given:
+            return
         on_chunk, on_block = self._on_chunk, self._on_block
         for item in items:
-            if isinstance(item, tuple):
+            if type(item) is tuple:
                 text, meta = item
                 outcome = on_chunk(text, meta)
             else:
-                outcome = on_block(item)
+                outcome = on_block(cast("BlockEvent", item))
             if outcome is not None:
                 _refuse_awaitable(outcome, "on_chunk" if isinstance(item, tuple) else "on_block")
 

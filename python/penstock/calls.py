@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.blocks import CallKind
     from penstock.events import BlockType
 
-__all__ = ["BlockView", "ToolCall", "call_of"]
+__all__ = ["BlockView", "ToolCall"]
 
 KINDS = ("function", "custom", "builtin", "server")
 
@@ -145,13 +145,6 @@ class BlockView:
     type: BlockType
     id: str
     choice: int = 0
-
-
-def call_of(fields: dict[str, Any]) -> ToolCall:
-    """The call that the core asks about. What `ToolCall` checks holds for every call of the core, so it is not checked again."""
-    call = object.__new__(ToolCall)
-    call.__dict__.update(fields)
-    return call
 
 
 def _check_text(name: str, value: object) -> None:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from penstock.audit import Audit
-from penstock.calls import call_of
 from penstock.engine import check_type, log
 from penstock.errors import PenstockError, PolicyFailed, StreamClosed
 from penstock.gate_core import WATCHING, core_for, limited
@@ -33,6 +32,7 @@ from penstock.watching import Watcher
 
 if TYPE_CHECKING:
     from penstock.audit import AuditSink, Ending
+    from penstock.calls import ToolCall
     from penstock.policy import Hook
     from penstock.protocols import Protocol, Source, Target
     from penstock.translator import FailureKind
@@ -180,6 +180,8 @@ class Gate:
             out = self._core.finish()
         except PenstockError as error:
             return await self._fail(error)
+        if not (self._core.has_asks or self._watches or self._asked):
+            return out
         return await self._respond(out)
 
     async def settle(self, seconds: float | None = None) -> bytes:
@@ -256,7 +258,7 @@ class Gate:
                 for what, block, subject in asks:
                     is_call = what == "call"
                     out.append(
-                        self._judge_call(block, subject) if is_call else await self._answer(what, block, subject)
+                        self._judge_call(block, *subject) if is_call else await self._answer(what, block, subject)
                     )
                 if len(self._asked) > judged and not any(out):
                     await self._let_judges_begin()
@@ -277,9 +279,7 @@ class Gate:
                 return await self._rewrite(block, "on_text", whole) + self._core.end_text(block)
         return b""
 
-    def _judge_call(self, block: int, fields: dict[str, Any]) -> bytes:
-        fault: str | None = fields.pop("fault")
-        call = call_of(fields)
+    def _judge_call(self, block: int, call: ToolCall, fault: str | None) -> bytes:
         # The core has read the arguments of functions strictly.
         settled = settled_by_rules(self.policy, call, is_sound=not fault and call.kind == "function")
         if fault and (settled is None or settled.verdict.decision != "deny"):
@@ -322,14 +322,18 @@ class Gate:
         return b"".join([self._decide(self._asked.pop(judged.ticket), judged) for judged in self._judges.take()])
 
     def _decide(self, block: int, judged: Judged) -> bytes:
-        is_taken, out = self._carry_out(block, judged)
-        self._audit.note(judged if is_taken else _superseded(judged))
+        call = judged.call
+        if call is None:
+            return self._carry_out(block, judged, "")[1]
+        # Of the call as it is now: a policy may have got at its fields.
+        digest = call.digest
+        is_taken, out = self._carry_out(block, judged, digest)
+        self._audit.note(judged if is_taken else _superseded(judged), digest)
         return out
 
-    def _carry_out(self, block: int, judged: Judged) -> tuple[bool, bytes]:
+    def _carry_out(self, block: int, judged: Judged, digest: str) -> tuple[bool, bytes]:
         """Tells the core a verdict, which takes it only if the call is still the one that was judged."""
         verdict, call = judged.judgement.verdict, judged.call
-        digest = "" if call is None else call.digest
         match verdict.decision:
             case "allow":
                 return self._core.allow(block, digest)

@@ -2,9 +2,12 @@
 
 use penstock_core::{Ask, BlockKind, Gate, Translator as Core};
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyList};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyFrozenSet, PyList};
 
+use crate::maker::Maker;
 use crate::state::type_name;
 
 /// What a gate asks about besides calls.
@@ -32,7 +35,12 @@ pub(crate) fn take_asks<'py>(py: Python<'py>, core: &mut Core) -> PyResult<Bound
     let list = PyList::empty(py);
     for ask in asks {
         match ask {
-            Ask::Block { block, kind } if kind.is_call() => list.append(("call", block, call(py, core, block)?))?,
+            Ask::Block { block, kind } if kind.is_call() => {
+                // One that has gone on growing since is asked about anew when it is whole.
+                if let Some(subject) = call(py, core, block)? {
+                    list.append(("call", block, subject))?;
+                }
+            }
             Ask::Block { block, kind } => {
                 let what = if kind == BlockKind::Thinking { "thinking" } else { "block" };
                 list.append((what, block, (type_name(kind), core.outlet().name(block))))?;
@@ -46,17 +54,29 @@ pub(crate) fn take_asks<'py>(py: Python<'py>, core: &mut Core) -> PyResult<Bound
     Ok(list)
 }
 
-/// A call that waits, as the fields of Python's `ToolCall`, and what keeps it from being allowed, if anything does.
-fn call<'py>(py: Python<'py>, core: &Core, block: usize) -> PyResult<Bound<'py, PyDict>> {
-    let call = PyDict::new(py);
-    let Some(view) = core.outlet().call(block) else { return Ok(call) };
-    call.set_item("kind", view.kind.call_name())?;
-    call.set_item("choice", view.choice)?;
-    call.set_item("index", view.index)?;
-    call.set_item("id", view.id)?;
-    call.set_item("name", view.name)?;
-    call.set_item("arguments", view.arguments)?;
-    call.set_item("flags", PyFrozenSet::new(py, view.flags())?)?;
-    call.set_item("fault", view.fault)?;
-    Ok(call)
+/// A call that waits, as Python's `ToolCall`, and what keeps it from being allowed, if anything does. What that class checks holds for
+/// every call of the core, so it is made past its checks.
+fn call<'py>(
+    py: Python<'py>,
+    core: &Core,
+    block: usize,
+) -> PyResult<Option<(Bound<'py, PyAny>, Option<&'static str>)>> {
+    let Some(view) = core.outlet().call(block) else { return Ok(None) };
+    let flags = PyFrozenSet::new(py, view.flags())?;
+    let call = maker(py)?.make(py, |call| {
+        call.set(intern!(py, "id"), view.id)?;
+        call.set(intern!(py, "name"), view.name)?;
+        call.set(intern!(py, "arguments"), view.arguments)?;
+        call.set(intern!(py, "kind"), view.kind.call_name())?;
+        call.set(intern!(py, "choice"), view.choice)?;
+        call.set(intern!(py, "index"), view.index)?;
+        call.set(intern!(py, "flags"), flags)
+    })?;
+    Ok(Some((call, view.fault)))
+}
+
+static MAKER: PyOnceLock<Maker> = PyOnceLock::new();
+
+fn maker(py: Python<'_>) -> PyResult<&'static Maker> {
+    MAKER.get_or_try_init(py, || Maker::new(py.import("penstock.calls")?.getattr("ToolCall")?))
 }

@@ -227,7 +227,7 @@ impl Translator {
         }
     }
 
-    /// What a policy is asked since the last call: `("call", block, {...})`, `("thinking", block, (type, kind))`, `("block", block, (type, kind))`,
+    /// What a policy is asked since the last call: `("call", block, (call, fault))`, `("thinking", block, (type, kind))`, `("block", block, (type, kind))`,
     /// `("text", block, text)` or `("text_end", block, None)`.
     fn take_asks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         take_asks(py, &mut self.lock()?.core)
