@@ -11,6 +11,7 @@ mod framer;
 mod from_python;
 mod items;
 mod maker;
+mod options;
 mod pauses;
 mod processor;
 mod reader;

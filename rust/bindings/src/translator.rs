@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use crate::asks::{read_gate, take_asks};
 use crate::errors::{busy, closed, problem, stream_error};
 use crate::from_python::{Unreadable, write_json};
+use crate::options::{choose, read_target};
 use crate::pauses::{SLICE, pause};
 use crate::processor::{is_chunk, read_bytes, read_limits, read_source};
 use crate::state::{State, StateWriter};
@@ -385,21 +386,4 @@ impl Inner {
             (slice, rest) = rest.split_at(rest.len().min(SLICE));
         }
     }
-}
-
-/// The choice of that name.
-fn choose<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
-    let chosen = choices.iter().find(|(known, _)| *known == name).map(|&(_, choice)| choice);
-    chosen.ok_or_else(|| {
-        let names: Vec<String> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
-        PyValueError::new_err(format!("{option} must be {}, not {name:?}", names.join(" or ")))
-    })
-}
-
-fn read_target(name: &str) -> PyResult<Target> {
-    Target::from_name(name).ok_or_else(|| {
-        PyValueError::new_err(format!(
-            "target must be \"openai_chat\", \"anthropic_messages\" or \"openai_responses\", not {name:?}"
-        ))
-    })
 }

@@ -8,10 +8,14 @@ use crate::delta::{Delta, Located, Origin};
 use crate::error::{Error, ErrorKind, Malformed};
 use crate::event::{Event, Quirk, Sink};
 use crate::machine::{BlockMachine, Outcome};
-use crate::session::{ChunkText, Grain, Mode, Piece, Problem};
+use crate::mode::{Grain, Mode};
+use crate::piece::{ChunkText, Piece, Problem};
 use crate::sse::Frame;
 use crate::tags::Stage;
 use crate::wire::{Decoder, Protocol, TERMINATOR};
+
+/// How many deltas a silent stream has memory for. Only a long text, or a whole body, says more at once.
+pub(crate) const KEPT_DELTAS: usize = 64;
 
 /// Everything behind the framer, apart from it so that a frame can be lent out of it.
 #[derive(Debug)]
@@ -64,6 +68,7 @@ impl Intake {
             return;
         }
         deltas.clear();
+        deltas.shrink_to(KEPT_DELTAS);
         // An empty list has no lifetime; collecting it in place keeps its memory.
         self.spare = deltas.into_iter().map(Located::into_owned).collect();
     }

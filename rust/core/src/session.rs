@@ -6,12 +6,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::delta::Origin;
 use crate::error::{Error, ErrorKind, Malformed};
 use crate::event::{Quirk, Sink};
 use crate::intake::{Intake, Took};
 use crate::limits::Limits;
 use crate::machine::BlockMachine;
+use crate::mode::{Grain, Mode};
+use crate::piece::{ChunkText, Piece, Problem};
 use crate::sse::{Frame, SseFramer};
 use crate::tags::{Grammar, Stage};
 use crate::wire::text::{self, NextText, TextReads};
@@ -19,76 +20,6 @@ use crate::wire::{Decoder, Protocol, TERMINATOR};
 
 /// How many deltas a chunk has memory for from the start: few have more, and none that comes often.
 const DELTAS: usize = 8;
-
-/// What to do with a deviation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Put it right if it is a known one, skip the chunk if not, and count it.
-    Lenient,
-    /// Put it right if it can only mean one thing, and end the stream if not: what a gate needs.
-    Guarded,
-    /// End the stream.
-    Strict,
-}
-
-impl Mode {
-    /// Whether a deviation ends the stream.
-    pub(crate) fn refuses(self, quirk: Quirk) -> bool {
-        match self {
-            Self::Lenient => false,
-            Self::Guarded => quirk.is_ambiguous(),
-            Self::Strict => true,
-        }
-    }
-}
-
-/// Whether a chunk may complete several blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grain {
-    /// It may: a piece is always a whole chunk.
-    Chunk,
-    /// It may not: a piece completes at most one block.
-    Completion,
-}
-
-/// A chunk that was skipped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Why.
-    pub malformed: Malformed,
-    /// The offset of its event, or the number of the chunk.
-    pub offset: u64,
-}
-
-/// One step of a stream, and what of the chunk belongs to it.
-#[derive(Clone, Copy, Debug)]
-pub struct Piece<'a> {
-    /// Where the chunk is.
-    pub chunk: ChunkText<'a>,
-    /// What said the deltas that were taken.
-    pub kept: &'a [Origin],
-    /// What said the deltas that were left out.
-    pub dropped: &'a [Origin],
-    /// Whether another piece of the same chunk came before or comes after.
-    pub is_partial: bool,
-}
-
-/// The chunk that a piece is of.
-#[derive(Clone, Copy, Debug)]
-pub enum ChunkText<'a> {
-    /// A new chunk, as JSON in UTF-8.
-    Json(&'a [u8]),
-    /// A new chunk, which is text and nothing more.
-    Text(&'a str),
-    /// A new chunk, which the caller has.
-    Value,
-    /// The chunk of the piece before.
-    Same,
-    /// No chunk: the upstream reported an error in a way that is not a chunk.
-    Failure,
-    /// No chunk: the terminator completed the open block of this choice.
-    Closing(u32),
-}
 
 /// All stages of one stream.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use crate::error::{Error, Malformed};
 use crate::event::Sink;
 use crate::failure::{Failure, FailureKind};
 use crate::outlet::{Outlet, OutletOptions};
-use crate::session::{ChunkText, Piece, Problem, Session};
+use crate::piece::{ChunkText, Piece, Problem};
+use crate::session::Session;
 use crate::wire::Protocol;
 
 /// What a text may begin with: no stream and no page has these bytes at its beginning but as this mark.

@@ -6,6 +6,8 @@
 //! completes again. (4) After the finish of its choice nothing starts or grows. (5) This folder knows no provider, and keeps no text but
 //! ids and names: what grows is handed on.
 
+use std::borrow::Cow;
+
 use crate::delta::Delta;
 use crate::error::ErrorKind;
 use crate::event::{BlockKind, Event, Part, Quirk, Sink};
@@ -13,12 +15,13 @@ use crate::limits::Limits;
 use crate::wire::ids::numbered;
 
 mod choice;
+mod foresight;
 mod grow;
 mod notes;
 mod numbered;
 mod slots;
 
-use choice::{Choice, Noted, Target, Thinking};
+use choice::{Choice, Noted, Thinking};
 use slots::Slots;
 
 /// What became of a delta.
@@ -105,43 +108,6 @@ impl BlockMachine {
     fn is_in_tool_phase(&self, at: usize) -> bool {
         let newest = self.choices.get(at).and_then(|choice| choice.newest);
         newest.and_then(|block| self.blocks.get(block)).is_some_and(|kind| kind.is_call())
-    }
-
-    /// Whether a delta would complete a block. Changes nothing.
-    pub fn would_complete(&self, choice: u32, delta: &Delta<'_>) -> bool {
-        if let Delta::Close { slot } = delta {
-            return self.slots.get(*slot).is_some_and(|slot| slot.is_open);
-        }
-        let Some(choice) = self.choices.iter().find(|known| known.number == choice) else { return false };
-        let Some(current) = choice.current else { return false };
-        let other_than = |kind: BlockKind| self.blocks.get(current) != Some(&kind);
-        match delta {
-            Delta::Text(text) => !text.is_empty() && other_than(BlockKind::Text),
-            Delta::Thinking(text) => !text.is_empty() && (other_than(BlockKind::Thinking) || choice.is_signed(current)),
-            Delta::Refusal(text) => !text.is_empty() && other_than(BlockKind::Refusal),
-            Delta::Raw { kind, whole, .. } => *whole || !choice.grows(kind),
-            Delta::Signature(_) => self.starts_thinking(choice, Part::Signature),
-            Delta::ThinkingData(_) => self.starts_thinking(choice, Part::Data),
-            Delta::Call(call) => match choice.target(call) {
-                Target::Known(at) => choice.calls.get(at).is_some_and(|call| call.block != current),
-                Target::New => true,
-            },
-            Delta::Stop { .. } | Delta::Open { .. } => true,
-            // The end completes every open block, in any choice: the session hands out one chunk for each.
-            Delta::End
-            | Delta::Close { .. }
-            | Delta::Announced
-            | Delta::Repeated
-            | Delta::Identity { .. }
-            | Delta::ResponseNote { .. }
-            | Delta::Note { .. }
-            | Delta::Grow { .. }
-            | Delta::NoteOn { .. }
-            | Delta::Quirk(_)
-            | Delta::Refused(_)
-            | Delta::Usage { .. }
-            | Delta::Error(_) => false,
-        }
     }
 
     /// Takes one delta.
@@ -369,14 +335,14 @@ impl BlockMachine {
     }
 
     /// `content`, `content_1`, `content_2` …
-    fn next_id(&mut self, family: &str) -> String {
+    fn next_id<'f>(&mut self, family: &'f str) -> Cow<'f, str> {
         let Some((_, count)) = self.names.iter_mut().find(|(known, _)| known == family) else {
             self.names.push((family.to_owned(), 1));
-            return family.to_owned();
+            return Cow::Borrowed(family);
         };
         let number = *count as u64;
         *count += 1;
-        numbered(family, number)
+        Cow::Owned(numbered(family, number))
     }
 
     /// `tc_0`, or `tc_0_1` where that is taken …

@@ -1,5 +1,7 @@
 //! Blocks that the wire numbers itself. They stand beside other open ones: only its own close completes a block.
 
+use std::borrow::Cow;
+
 use super::slots::Slot;
 use super::{BlockMachine, Head, Outcome, refuse};
 use crate::delta::BlockHead;
@@ -33,14 +35,14 @@ impl BlockMachine {
         Ok(Outcome::Taken)
     }
 
-    fn slot_id(&mut self, at: usize, head: &BlockHead<'_>, sink: &mut impl Sink) -> String {
+    fn slot_id<'h>(&mut self, at: usize, head: &'h BlockHead<'_>, sink: &mut impl Sink) -> Cow<'h, str> {
         let family = match head.kind {
             BlockKind::FunctionCall | BlockKind::CustomCall | BlockKind::BuiltinCall | BlockKind::ServerCall => {
                 if let Some(id) = &head.id {
-                    return id.clone().into_owned();
+                    return Cow::Borrowed(id);
                 }
                 sink.event(Event::QuirkSeen(Quirk::IdMissing));
-                return self.made_id(self.choices.get(at).map_or(0, |choice| choice.call_count as u64));
+                return Cow::Owned(self.made_id(self.choices.get(at).map_or(0, |choice| choice.call_count as u64)));
             }
             BlockKind::Text => "content",
             BlockKind::Thinking => "thinking",

@@ -48,3 +48,26 @@ impl Slots {
         self.0.iter().map(|(number, slot)| (*number, slot))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Slot, Slots};
+    use crate::event::BlockKind;
+
+    #[test]
+    fn slots_are_found_in_whatever_order_they_came() {
+        let numbers = [5, 9, 1 << 62, 2, 7, u64::MAX, 0];
+        let mut slots = Slots::default();
+        for (block, number) in numbers.into_iter().enumerate() {
+            assert!(!slots.contains(number));
+            let slot = Slot { block, choice: 0, kind: BlockKind::Text, is_open: true, argument_bytes: 0 };
+            slots.insert(number, slot);
+        }
+        for (block, number) in numbers.into_iter().enumerate() {
+            assert_eq!(slots.get(number).map(|slot| slot.block), Some(block));
+            assert_eq!(slots.get_mut(number).map(|slot| slot.block), Some(block));
+        }
+        assert!(slots.get(3).is_none() && slots.get(u64::MAX - 1).is_none());
+        assert!(slots.iter().map(|(number, _)| number).is_sorted());
+    }
+}

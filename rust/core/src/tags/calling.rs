@@ -38,9 +38,11 @@ impl Scanner {
             Body::Arguments => Inside::Arguments(Arguments::default()),
             Body::Elements | Body::JsonCalls { .. } => Inside::Parameters(Parameters::default()),
         };
-        ops.extend([Op::EndText, Op::Open(Opened::Call { name: name.clone(), id })]);
+        // Only a schema of the tool has to know its name again.
+        let known = if self.grammar.vocabulary.types.is_empty() { String::new() } else { name.clone().into_owned() };
+        ops.extend([Op::EndText, Op::Open(Opened::Call { name: name.into_owned(), id })]);
         self.stack.push(element);
-        self.call = Some(Call { name, inside, has_arguments: false, has_tag: false });
+        self.call = Some(Call { name: known, inside, has_arguments: false, has_tag: false });
         if captures.is_self_closing {
             self.finish_call(ops);
         }

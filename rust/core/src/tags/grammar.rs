@@ -150,8 +150,9 @@ impl Grammar {
     /// The marker at the beginning of a text. What closes the element that is open, `own`, comes first: it may stand inside of what looks
     /// like another. At the end of the input nothing more can come.
     pub(super) fn lookup<'t>(&'t self, own: Option<usize>, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
-        let head = text.starts_with('<').then(|| TagHead::read(text));
         let may_come = text.len() < self.tag_bytes && !is_last;
+        // A name that is cut where nothing more can come is no tag's.
+        let head = text.starts_with('<').then(|| TagHead::read(text)).filter(|head| may_come || !head.is_cut());
         let closing = own.and_then(|own| self.lexemes.get(own).map(|lexeme| (own, lexeme)));
         if let Some((own, lexeme)) = closing {
             match lexeme.matches(text, head, &mut Captures::default()) {

@@ -20,11 +20,16 @@ pub(super) enum Matched {
 /// What a marker has in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Captures<'t> {
-    all: Vec<(&'t str, Cow<'t, str>)>,
+    /// Nearly no marker has more than one.
+    first: Option<Capture<'t>>,
+    others: Vec<Capture<'t>>,
     pub(super) is_self_closing: bool,
     /// Whether an attribute that is kept came twice.
     pub(super) has_repeated: bool,
 }
+
+/// A name, and what stands for it.
+type Capture<'t> = (&'t str, Cow<'t, str>);
 
 impl<'t> Captures<'t> {
     pub(super) fn keep(&mut self, name: &'t str, value: impl Into<Cow<'t, str>>) {
@@ -35,11 +40,19 @@ impl<'t> Captures<'t> {
             self.has_repeated = true;
             return;
         }
-        self.all.push((name, value.into()));
+        let capture = (name, value.into());
+        match &self.first {
+            None => self.first = Some(capture),
+            Some(_) => self.others.push(capture),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Capture<'t>> {
+        self.first.iter().chain(&self.others)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.all.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_ref())
+        self.all().find(|(known, _)| *known == name).map(|(_, value)| value.as_ref())
     }
 
     /// The template with what was captured in place of `{name}`.
@@ -47,7 +60,7 @@ impl<'t> Captures<'t> {
         if template.is_empty() {
             return String::new();
         }
-        self.all.iter().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+        self.all().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     }
 }
 

@@ -13,6 +13,7 @@ use super::scanner::Scanner;
 use super::text::{Numbers, Out, Text};
 use crate::delta::{Delta, Field, Located, Origin};
 use crate::event::{BlockKind, Part, Quirk};
+use crate::intake::KEPT_DELTAS;
 
 /// Reads tags out of the deltas of one stream.
 #[derive(Debug)]
@@ -71,6 +72,7 @@ impl Stage {
             self.pass_one(located, &mut out);
         }
         std::mem::swap(deltas, &mut out);
+        out.shrink_to(KEPT_DELTAS);
         // An empty list has no lifetime; collecting it in place keeps its memory.
         self.spare = out.into_iter().map(Located::into_owned).collect();
     }

@@ -4,6 +4,18 @@ use super::attributes::{match_rest, spaces};
 use super::lexeme::{Captures, Matched, is_prefix_byte};
 use super::vocabulary::MarkerPiece;
 
+/// The bytes that end a name. A text may be full of what begins like a tag and goes on for long, so this is looked up.
+#[allow(clippy::indexing_slicing, reason = "a constant with an index out of bounds does not compile")]
+const ENDS_NAME: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut rest: &[u8] = b"\t\n\x0C\r ></\"'=";
+    while let [byte, behind @ ..] = rest {
+        ends[*byte as usize] = true;
+        rest = behind;
+    }
+    ends
+};
+
 /// A marker of the form of a tag.
 #[derive(Clone, Debug)]
 pub(super) struct Tag {
@@ -32,7 +44,7 @@ impl<'t> TagHead<'t> {
         let is_close = bytes.get(1) == Some(&b'/');
         let start = if is_close { 2 } else { 1 };
         let rest = bytes.get(start..).unwrap_or_default();
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/' | b'<' | b'"' | b'\'' | b'=');
+        let ends = |byte: &u8| ENDS_NAME.get(usize::from(*byte)).copied().unwrap_or_default();
         let length = rest.iter().position(ends).unwrap_or(rest.len());
         let name = text.get(start..start + length).unwrap_or_default();
         let is_prefix = |colon: &usize| {
@@ -41,6 +53,11 @@ impl<'t> TagHead<'t> {
         };
         let colon = name.bytes().position(|byte| byte == b':').filter(is_prefix);
         Self { is_close, name, colon, is_cut: start + length >= text.len(), end: start + length }
+    }
+
+    /// Whether the text ends in the name, so that it may go on.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// Whether the name, with or without its prefix, may be one that begins with this byte.

@@ -7,19 +7,23 @@ use super::op::{Op, Opened};
 use super::scanner::Scanner;
 use crate::delta::{BlockHead, Delta, Field, Located, Origin};
 use crate::event::{BlockKind, Part};
+use crate::intake::KEPT_DELTAS;
 use crate::wire::ids::numbered;
 
 /// The first number of the blocks that are made here. No wire format counts so far, but for the one number that none of them opens.
 const FIRST_SLOT: u64 = 1 << 62;
 
-/// How much text there is for each thing that it says, where it says much.
-const BYTES_PER_OP: usize = 16;
+/// What the ids begin with that are made.
+const MADE: &str = "tag_call";
 
 /// What is given out once.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     slots: u64,
     pub(super) calls: usize,
+    /// The numbers of the calls that have the id that is made for them.
+    made: Vec<usize>,
+    /// All other ids.
     ids: HashSet<String>,
 }
 
@@ -34,6 +38,8 @@ pub(super) struct Text {
     pub(super) newest: Option<u64>,
     /// Notes for the first block.
     pub(super) notes: Vec<(String, String)>,
+    /// Memory for what the next piece says.
+    spare: Vec<Op<'static>>,
 }
 
 /// Where made deltas go. The first of them has the place of what said it, so that a chunk shows it once.
@@ -103,12 +109,24 @@ impl<'a> Out<'_, 'a> {
 impl Numbers {
     /// The id that the text gives a call, or one that is made; never the same twice.
     fn call_id(&mut self, given: Option<String>) -> String {
-        let stem = given.unwrap_or_else(|| numbered("tag_call", self.calls as u64));
+        let number = self.calls;
         self.calls += 1;
+        let is_made = given.is_none();
+        let stem = given.unwrap_or_else(|| numbered(MADE, number as u64));
+        if is_made && !self.ids.contains(&stem) {
+            self.made.push(number);
+            return stem;
+        }
         let suffixed = (1..).map(|suffix| numbered(&stem, suffix));
-        let id = std::iter::once(stem.clone()).chain(suffixed).find(|id| !self.ids.contains(id)).unwrap_or_default();
+        let id = std::iter::once(stem.clone()).chain(suffixed).find(|id| !self.is_taken(id)).unwrap_or_default();
         self.ids.insert(id.clone());
         id
+    }
+
+    fn is_taken(&self, id: &str) -> bool {
+        let number = id.strip_prefix(MADE).and_then(|rest| rest.strip_prefix('_')?.parse().ok());
+        let is_made = |number: usize| numbered(MADE, number as u64) == id && self.made.binary_search(&number).is_ok();
+        self.ids.contains(id) || number.is_some_and(is_made)
     }
 }
 
@@ -116,7 +134,7 @@ impl Text {
     /// A text that goes on from where the prompt has left it.
     pub(super) fn new(mut scanner: Scanner, prefill: &str, out: &mut Out<'_, '_>) -> Self {
         let opening = scanner.begin(prefill);
-        let mut text = Self { scanner, plain: None, block: None, newest: None, notes: Vec::new() };
+        let mut text = Self { scanner, plain: None, block: None, newest: None, notes: Vec::new(), spare: Vec::new() };
         for op in opening {
             text.apply(op, out);
         }
@@ -181,7 +199,7 @@ impl Text {
         if self.scanner.is_plain(&text) {
             return self.apply(Op::Text(text), out);
         }
-        let mut ops = Vec::with_capacity(text.len() / BYTES_PER_OP + 8);
+        let mut ops: Vec<Op<'a>> = std::mem::take(&mut self.spare);
         match text {
             Cow::Borrowed(text) => self.scanner.feed(text, &mut ops),
             Cow::Owned(text) => {
@@ -190,9 +208,12 @@ impl Text {
                 ops.extend(borrowed.into_iter().map(Op::into_owned));
             }
         }
-        for op in ops {
+        for op in ops.drain(..) {
             self.apply(op, out);
         }
+        ops.shrink_to(KEPT_DELTAS);
+        // An empty list has no lifetime; collecting it in place keeps its memory.
+        self.spare = ops.into_iter().map(Op::into_owned).collect();
     }
 
     /// Releases what is held.
@@ -219,5 +240,39 @@ impl Text {
             self.begin(slot, out);
         }
         self.end_plain(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::Numbers;
+
+    /// The same, plainly: every id is remembered, and a suffix is counted up until none is the same.
+    fn expected(number: usize, given: Option<&str>, taken: &mut HashSet<String>) -> String {
+        let stem = given.map_or_else(|| format!("tag_call_{number}"), str::to_owned);
+        let mut id = stem.clone();
+        let mut suffix = 0;
+        while !taken.insert(id.clone()) {
+            suffix += 1;
+            id = format!("{stem}_{suffix}");
+        }
+        id
+    }
+
+    #[test]
+    fn no_two_calls_have_the_same_id_whoever_gives_it() {
+        let words =
+            [None, Some("a"), Some("tag_call_1"), Some("tag_call_01"), Some("tag_call_4_1"), Some("tag_call_9")];
+        // Every sequence of six, counted in the base of the words.
+        for sequence in 0..words.len().pow(6) {
+            let (mut numbers, mut taken) = (Numbers::default(), HashSet::new());
+            for place in 0..6 {
+                let given = words.get(sequence / words.len().pow(place) % words.len()).copied().flatten();
+                let wanted = expected(numbers.calls, given, &mut taken);
+                assert_eq!(numbers.call_id(given.map(str::to_owned)), wanted);
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What each marker does, by where it stands. A marker that does nothing there is content.
 
+use std::borrow::Cow;
+
 use super::grammar::{Found, Meaning};
 use super::lexeme::decoded;
 use super::op::{Op, Opened};
@@ -246,7 +248,7 @@ impl Scanner {
             return self.stray(found, ops);
         };
         self.close_loose_result(ops);
-        let id = found.captures.get("id").map(|id| self.plain(id));
+        let id = found.captures.get("id").map(|id| self.plain(id).into_owned());
         open_result(id, result.is_none(), ops);
         if found.captures.is_self_closing {
             ops.push(Op::Close);
@@ -269,8 +271,8 @@ impl Scanner {
     }
 
     /// What an attribute says.
-    pub(super) fn plain(&self, value: &str) -> String {
-        if self.is_decoding() { decoded(value) } else { value.to_owned() }
+    pub(super) fn plain<'v>(&self, value: &'v str) -> Cow<'v, str> {
+        if self.is_decoding() { Cow::Owned(decoded(value)) } else { Cow::Borrowed(value) }
     }
 
     /// The text is over: closes what is open, inside out.

@@ -334,3 +334,36 @@ fn unescaped(chunk: &str, start: usize, end: usize) -> Option<String> {
 fn plain(text: &str) -> Option<&str> {
     text.bytes().all(|byte| byte >= 0x20).then_some(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{string, unescaped};
+
+    /// What the string of a JSON text says, both ways; the text is all of it.
+    fn both(json: &str) -> (Option<String>, Option<String>) {
+        let ours = string(json, 1).filter(|(_, end)| end + 1 == json.len()).map(|(text, _)| text.into_owned());
+        (ours, serde_json::from_str::<String>(json).ok().filter(|text| !text.is_empty()))
+    }
+
+    #[test]
+    fn a_string_says_what_any_reader_of_json_says() {
+        let parts =
+            [r#"\""#, r"\\", r"\/", r"\n", r"\t", r"\r", r"\b", r"\f", r"\u0041", r"\ud83d\ude00", "a", "é", " "];
+        for first in parts {
+            for second in parts {
+                for third in parts {
+                    let (ours, serde) = both(&format!("\"{first}{second}{third}\""));
+                    assert_eq!(ours, serde, "{first}{second}{third}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_string_says_nothing() {
+        for json in ["\"\"", "\"a\nb\"", "\"\\n\n\"", "\"\\x\"", "\"\\ud800\"", "\"\\", "\"a"] {
+            assert_eq!(both(json), (None, None), "{json:?}");
+        }
+        assert_eq!(unescaped("\"a\"", 1, 2).as_deref(), Some("a"));
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! The last `message_delta` waits for the end of the stream, because it has the usage, which others send behind their finish.
 
+use super::usage::{fresh_input, write_cached, write_input};
 use crate::event::{BlockKind, Part};
 use crate::failure::{Failure, FailureKind};
 use crate::usage::Usage;
@@ -390,23 +391,4 @@ fn error_of(failure: &Failure) -> String {
         error.text("type", failure.kind.name());
         error.text("message", &failure.message);
     })
-}
-
-/// The input that neither came from the cache nor went there: the format counts those apart.
-pub(crate) fn fresh_input(usage: &Usage) -> Option<u64> {
-    let cached = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
-    usage.input.map(|input| input.saturating_sub(cached))
-}
-
-fn write_cached(usage: &Usage, json: &mut Object<'_>) {
-    json.number_if("cache_creation_input_tokens", usage.cache_write);
-    json.number_if("cache_read_input_tokens", usage.cache_read);
-}
-
-fn write_input(begun: &Usage, usage: &Usage, json: &mut Object<'_>) {
-    let input = |usage: &Usage| (fresh_input(usage).unwrap_or(0), usage.cache_read, usage.cache_write);
-    if input(begun) != input(usage) {
-        json.number_if("input_tokens", fresh_input(usage));
-        write_cached(usage, json);
-    }
 }

@@ -3,7 +3,7 @@
 use crate::error::Malformed;
 use crate::usage::Usage;
 use crate::wire::json::{Fields, Raw, Str};
-use crate::wire::output::push_string;
+use crate::wire::output::{Object, push_string};
 
 /// How many counts a message may have, and how long they may be: nobody sends more than twenty, in a kilobyte. Each event says all of
 /// them again, so that more would make a short event dear.
@@ -78,4 +78,56 @@ fn reasoning(details: &str) -> Option<u64> {
     let Fields(details) = serde_json::from_str(details).ok()?;
     let count = |name: &str| get(&details, name)?.parse().ok();
     count("thinking_tokens").or_else(|| count("reasoning_tokens"))
+}
+
+pub(super) fn write_cached(usage: &Usage, json: &mut Object<'_>) {
+    json.number_if("cache_creation_input_tokens", usage.cache_write);
+    json.number_if("cache_read_input_tokens", usage.cache_read);
+}
+
+pub(super) fn write_input(begun: &Usage, usage: &Usage, json: &mut Object<'_>) {
+    let input = |usage: &Usage| (fresh_input(usage).unwrap_or(0), usage.cache_read, usage.cache_write);
+    if input(begun) != input(usage) {
+        json.number_if("input_tokens", fresh_input(usage));
+        write_cached(usage, json);
+    }
+}
+
+/// The input that neither came from the cache nor went there: the format counts those apart.
+pub(crate) fn fresh_input(usage: &Usage) -> Option<u64> {
+    let cached = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
+    usage.input.map(|input| input.saturating_sub(cached))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cumulative, MOST_COUNTS};
+    use crate::usage::Usage;
+    use crate::wire::json::Fields;
+
+    fn fields(json: &str) -> Fields<'_> {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn of_each_count_the_last_value_counts_and_null_is_none() {
+        let mut usage = Cumulative::default();
+        usage.add(fields(r#"{"input_tokens":3,"cache_read_input_tokens":4,"tier":"a"}"#)).unwrap();
+        let (counts, json) = usage.add(fields(r#"{"output_tokens":7,"input_tokens":5,"tier":null}"#)).unwrap();
+        assert_eq!(json, r#"{"input_tokens":5,"cache_read_input_tokens":4,"tier":"a","output_tokens":7}"#);
+        let expected = Usage { input: Some(9), output: Some(7), cache_read: Some(4), ..Usage::default() };
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn a_usage_stays_short_whatever_comes() {
+        let many = |count: usize| {
+            let counts: Vec<String> = (0..count).map(|number| format!("\"{number}\":1")).collect();
+            format!("{{{}}}", counts.join(","))
+        };
+        assert!(Cumulative::default().add(fields(&many(MOST_COUNTS))).is_ok());
+        assert!(Cumulative::default().add(fields(&many(MOST_COUNTS + 1))).is_err());
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(super::LONGEST));
+        assert!(Cumulative::default().add(fields(&long)).is_err());
+    }
 }
