@@ -75,6 +75,11 @@ def tool_calls(chunks: int) -> list[bytes]:
     return _stream(deltas, finish_reason="tool_calls")
 
 
+def pieces(texts: Iterable[str]) -> list[bytes]:
+    """One block of text, cut like this."""
+    return _stream({"content": text} for text in texts)
+
+
 def single_characters(chunks: int) -> list[bytes]:
     """One block of text, one character in each chunk."""
     return _stream({"content": character} for character in islice(cycle("still water "), chunks))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _HEADS = {
     "reference": ("µs per chunk", "core", "reference", "ratio", "middle half"),
     "reader": ("the reader of blocks, µs per KiB", "core", "reference", "ratio", "middle half"),
+    "tags": ("tags → blocks, µs per KiB of text", "core", "reference", "ratio", "middle half"),
+    "worst": ("what a scanner likes least, µs per KiB", "ordinary text", "this", "ratio", "middle half"),
     "peers": ("beside others, µs per chunk", "core, same input", "the other", "ratio", "middle half"),
     "formats": ("µs per event", "core", "the SDK", "ratio", "middle half"),
     "bytes": ("ns per byte, bytes → blocks", "chat", "this format", "ratio", "middle half"),
