@@ -192,6 +192,7 @@ TESTED: dict[str, list[str]] = {
     "P-14": ["test_gate_behaviour.py::test_a_body_is_judged_as_a_stream_is"],
     "N-01": [
         "test_gate_faults.py::test_a_source_that_hangs_ends_the_answer_in_time",
+        "test_idle.py::test_a_source_that_sends_no_event_for_ever_is_idle",
         "test_timeouts.py::test_a_whole_stream_may_take_ten_minutes_by_default",
     ],
     "N-02": [

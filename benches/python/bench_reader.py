@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tagged import LIMITS, SIZE, TURNS, cut, of_turns
 
 import penstock
 from penstock import reference
+from tagged import LIMITS, SIZE, TURNS, cut, of_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

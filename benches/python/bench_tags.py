@@ -9,6 +9,7 @@ import pytest
 from contenders import ENGINES
 from own_streams import pieces
 from sample import READ_BYTES
+
 from tagged import LIMITS, SIZE, TURNS, WORST, cut, of_turns
 
 if TYPE_CHECKING:
