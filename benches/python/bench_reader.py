@@ -9,7 +9,7 @@ import pytest
 
 import penstock
 from penstock import reference
-from tagged import LIMITS, SIZE, TURNS, cut, of_turns
+from tagged import LIMITS, LONG, SIZE, TURNS, cut, of_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,9 +44,11 @@ def read(reader: type[penstock.BlockReader], pieces: list[str]) -> None:
     reading.flush()
 
 
-@pytest.mark.parametrize(("title", "size"), [("4 characters at a time", 4), ("16 KiB at a time", 1 << 14)])
+@pytest.mark.parametrize(
+    ("title", "piece", "size"), [("4 characters at a time", 4, SIZE), ("16 KiB at a time", 1 << 14, LONG)]
+)
 @pytest.mark.parametrize("turn", TURNS)
-def test_tags_to_callbacks(turn: str, title: str, size: int, duel: Callable[..., None]) -> None:
-    pieces = cut(of_turns(TURNS[turn]), size)
+def test_tags_to_callbacks(turn: str, title: str, piece: int, size: int, duel: Callable[..., None]) -> None:
+    pieces = cut(of_turns(TURNS[turn], size), piece)
     core, other = (partial(read, reader, pieces) for reader in READERS.values())
-    duel("reader", f"text with tags, {turn}, {title}", core, other, unit=SIZE / 1024 * 1e-6)
+    duel("reader", f"text with tags, {turn}, {title}", core, other, unit=size / 1024 * 1e-6)

@@ -24,17 +24,20 @@ LONG_TURN = TURN.replace(
     "In short: the harbour office gives the times in local time, and so do I, unless you ask otherwise. " * 40,
 )
 TURNS = {"short turns": TURN, "long turns": LONG_TURN}
+# How much is read in small pieces, and how much in large ones: a core that needs a tenth of a millisecond for the first would be measured
+# with caches that the other side has left cold.
 SIZE = 1 << 18
+LONG = 1 << 21
 WORST = {
-    "`<`, nothing but": "<" * SIZE,
-    "`<thinking` that is never closed": ("<thinking" + "x" * 300) * (SIZE // 309),
+    "`<`, nothing but": "<" * LONG,
+    "`<thinking` that is never closed": ("<thinking" + "x" * 300) * (LONG // 309),
 }
 LIMITS = penstock.Limits(blocks=1 << 20, calls=1 << 20)
 
 
-def of_turns(turn: str) -> str:
-    """A long answer of such turns."""
-    return (turn * (SIZE // len(turn) + 1))[:SIZE]
+def of_turns(turn: str, size: int) -> str:
+    """An answer of such turns, so many characters long."""
+    return (turn * (size // len(turn) + 1))[:size]
 
 
 def cut(text: str, size: int) -> list[str]:

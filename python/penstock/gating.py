@@ -253,9 +253,9 @@ class Gate:
         try:
             if self._watches:
                 await self._watcher.hear(item)
-            while asks := self._core.take_asks():
+            while self._core.has_asks:
                 judged = len(self._asked)
-                for what, block, subject in asks:
+                for what, block, subject in self._core.take_asks():
                     is_call = what == "call"
                     out.append(
                         self._judge_call(block, *subject) if is_call else await self._answer(what, block, subject)
