@@ -126,14 +126,23 @@ impl Scanner {
         ops.into_iter().skip(opening).take(length).map(Op::into_owned).collect()
     }
 
-    /// Whether a piece of text holds nothing that could be a marker, and is text.
-    pub(super) fn is_plain(&self, text: &str) -> bool {
-        self.held.is_empty()
-            && self.stack.is_empty()
+    /// What a piece of text says that holds nothing that could be a marker, where that is more text or more thinking.
+    pub(super) fn plain_op<'t>(&self, text: Cow<'t, str>) -> Result<Op<'t>, Cow<'t, str>> {
+        let is_thinking = match self.stack.as_slice() {
+            [] => false,
+            [top] if self.grammar.role(*top) == Some(Role::Thinking) => true,
+            [..] => return Err(text),
+        };
+        let is_plain = self.held.is_empty()
             && !self.is_stopped
             // Where lines begin matters only to fences.
             && self.grammar.vocabulary.fences == Kept::AsItIs
-            && self.grammar.next_start(Scope::Text, text.as_bytes(), 0).is_none()
+            && self.grammar.next_start(Scope::Text, text.as_bytes(), 0).is_none();
+        match is_plain {
+            true if !is_thinking => Ok(Op::Text(text)),
+            true if !text.is_empty() => Ok(Op::Grow(Part::Text, text)),
+            true | false => Err(text),
+        }
     }
 
     /// Takes the next piece of the text.

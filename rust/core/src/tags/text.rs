@@ -196,9 +196,10 @@ impl Text {
     }
 
     pub(super) fn feed<'a>(&mut self, text: Cow<'a, str>, out: &mut Out<'_, 'a>) {
-        if self.scanner.is_plain(&text) {
-            return self.apply(Op::Text(text), out);
-        }
+        let text = match self.scanner.plain_op(text) {
+            Ok(op) => return self.apply(op, out),
+            Err(text) => text,
+        };
         let mut ops: Vec<Op<'a>> = std::mem::take(&mut self.spare);
         match text {
             Cow::Borrowed(text) => self.scanner.feed(text, &mut ops),
