@@ -14,6 +14,9 @@ use crate::sse::Frame;
 use crate::tags::Stage;
 use crate::wire::{Decoder, Protocol, TERMINATOR};
 
+/// How many deltas a chunk has memory for from the start: few have more, and none that comes often.
+pub(crate) const FIRST_DELTAS: usize = 8;
+
 /// How many deltas a silent stream has memory for. Only a long text, or a whole body, says more at once.
 pub(crate) const KEPT_DELTAS: usize = 64;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Malformed};
 use crate::event::{Quirk, Sink};
-use crate::intake::{Intake, Took};
+use crate::intake::{FIRST_DELTAS, Intake, Took};
 use crate::limits::Limits;
 use crate::machine::BlockMachine;
 use crate::mode::{Grain, Mode};
@@ -17,9 +17,6 @@ use crate::sse::{Frame, SseFramer};
 use crate::tags::{Grammar, Stage};
 use crate::wire::text::{self, NextText, TextReads};
 use crate::wire::{Decoder, Protocol, TERMINATOR};
-
-/// How many deltas a chunk has memory for from the start: few have more, and none that comes often.
-const DELTAS: usize = 8;
 
 /// All stages of one stream.
 #[derive(Debug)]
@@ -65,9 +62,9 @@ impl Session {
             problems: Vec::new(),
             rest: Vec::new().into_iter().peekable(),
             rest_offset: 0,
-            kept: Vec::with_capacity(DELTAS),
+            kept: Vec::with_capacity(FIRST_DELTAS),
             dropped: Vec::new(),
-            spare: Vec::with_capacity(DELTAS),
+            spare: Vec::with_capacity(FIRST_DELTAS),
             has_told_source: false,
             deltas: 0,
             // How text alone is cut into reads says nothing of the stream.
