@@ -24,8 +24,7 @@ LONG_TURN = TURN.replace(
     "In short: the harbour office gives the times in local time, and so do I, unless you ask otherwise. " * 40,
 )
 TURNS = {"short turns": TURN, "long turns": LONG_TURN}
-# How much is read in small pieces, and how much in large ones: a core that needs a tenth of a millisecond for the first would be measured
-# with caches that the other side has left cold.
+# How much is read in small pieces, and how much in large ones: the core's time for the first would be too short to be measured well.
 SIZE = 1 << 18
 LONG = 1 << 21
 WORST = {
