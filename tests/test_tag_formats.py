@@ -87,6 +87,13 @@ def test_the_same_text_gives_the_same_blocks_in_every_format(core: Engine, form:
 
 
 @every_format
+def test_an_empty_piece_of_text_starts_nothing(core: Engine, form: Callable[..., Any]) -> None:
+    result = outcome(core, form("", "<thinking>", "", "hm", "", "</thinking>", "", calls(invoke("d")), ""), tags=CLAUDE)
+    assert shapes(result) == [("thinking", "hm"), ("tool_call", "d", "{}")]
+    assert result.quirks == {}
+
+
+@every_format
 @pytest.mark.parametrize("size", [4, 1000])
 def test_each_completion_of_a_format_is_shown_to_the_policy_once(
     core: Engine, form: Callable[..., Any], size: int

@@ -288,7 +288,9 @@ impl Sink for StateWriter<'_, '_> {
         if is_first {
             self.error = self.error.take().or(self.state.forget_completed(self.py).err());
         }
-        if self.error.is_none() {
+        // What a block says is looked up when somebody asks.
+        let is_silent = self.events.is_none() && matches!(event, Event::BlockGrew { .. } | Event::BlockNoted { .. });
+        if !is_silent && self.error.is_none() {
             self.error = self.write(&event).and_then(|()| self.list(&event)).err();
         }
     }

@@ -245,11 +245,13 @@ impl Intake {
             sink.source(source);
         }
         let mut watch = Watch { sink, has_completed: false, mode: self.mode, quirk: None };
-        while let Some(next) = pending.peek() {
+        loop {
             let is_full = self.grain == Grain::Completion && watch.has_completed;
             // A block that would begin behind a completed one belongs to the next piece, with its own completion.
-            let begins = matches!(next.delta, Delta::Open { .. });
-            if is_full && (begins || self.machine.would_complete(next.choice, &next.delta)) {
+            let completes = |next: &Located<'a>| {
+                matches!(next.delta, Delta::Open { .. }) || self.machine.would_complete(next.choice, &next.delta)
+            };
+            if is_full && pending.peek().is_some_and(completes) {
                 break;
             }
             let Some(Located { choice, origin, delta }) = pending.next() else { break };

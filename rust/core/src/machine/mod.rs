@@ -24,6 +24,9 @@ mod slots;
 use choice::{Choice, Noted, Thinking};
 use slots::Slots;
 
+/// What the ids begin with that are made for calls.
+const MADE: &str = "tc";
+
 /// What became of a delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -315,7 +318,7 @@ impl BlockMachine {
         self.blocks.push(head.kind);
         self.open.push(true);
         self.touched = Some(block);
-        if head.kind.is_call() || head.kind == BlockKind::Unknown {
+        if head.id.starts_with(MADE) {
             self.ids.push(head.id.to_owned());
         }
         let &Head { kind, id, name, call_id } = head;
@@ -347,7 +350,7 @@ impl BlockMachine {
 
     /// `tc_0`, or `tc_0_1` where that is taken …
     fn made_id(&self, number: u64) -> String {
-        let stem = numbered("tc", number);
+        let stem = numbered(MADE, number);
         let suffixed = (1..).map(|number| numbered(&stem, number));
         let is_free = |id: &String| !self.ids.contains(id);
         std::iter::once(stem.clone()).chain(suffixed).find(is_free).unwrap_or(stem)

@@ -126,23 +126,19 @@ impl Scanner {
         ops.into_iter().skip(opening).take(length).map(Op::into_owned).collect()
     }
 
-    /// What a piece of text says that holds nothing that could be a marker, where that is more text or more thinking.
-    pub(super) fn plain_op<'t>(&self, text: Cow<'t, str>) -> Result<Op<'t>, Cow<'t, str>> {
-        let is_thinking = match self.stack.as_slice() {
-            [] => false,
-            [top] if self.grammar.role(*top) == Some(Role::Thinking) => true,
-            [..] => return Err(text),
+    /// Whether a piece is more of the thinking that is open, or of the text outside of everything, with nothing in it that could be a marker.
+    pub(super) fn is_plain(&self, piece: &str) -> bool {
+        let is_content = match self.stack.as_slice() {
+            [] => true,
+            [top] => self.grammar.role(*top) == Some(Role::Thinking),
+            [..] => false,
         };
-        let is_plain = self.held.is_empty()
+        is_content
+            && self.held.is_empty()
             && !self.is_stopped
             // Where lines begin matters only to fences.
             && self.grammar.vocabulary.fences == Kept::AsItIs
-            && self.grammar.next_start(Scope::Text, text.as_bytes(), 0).is_none();
-        match is_plain {
-            true if !is_thinking => Ok(Op::Text(text)),
-            true if !text.is_empty() => Ok(Op::Grow(Part::Text, text)),
-            true | false => Err(text),
-        }
+            && self.grammar.next_start(Scope::Text, piece.as_bytes(), 0).is_none()
     }
 
     /// Takes the next piece of the text.

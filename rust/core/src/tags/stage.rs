@@ -66,6 +66,11 @@ impl Stage {
 
     /// Takes the deltas of a chunk, and leaves in their place what they say.
     pub(crate) fn pass<'a>(&mut self, deltas: &mut Vec<Located<'a>>) {
+        if let [only] = deltas.as_mut_slice()
+            && self.pass_plain(only)
+        {
+            return;
+        }
         let mut out: Vec<Located<'a>> = std::mem::take(&mut self.spare);
         self.shown = None;
         for located in deltas.drain(..) {
@@ -75,6 +80,16 @@ impl Stage {
         out.shrink_to(KEPT_DELTAS);
         // An empty list has no lifetime; collecting it in place keeps its memory.
         self.spare = out.into_iter().map(Located::into_owned).collect();
+    }
+
+    /// Passes a delta that says more of a text and nothing else, as nearly all do: the block it goes to is all that is new.
+    fn pass_plain(&self, located: &mut Located<'_>) -> bool {
+        let choice = self.choices.iter().find(|choice| choice.number == located.choice);
+        let Some(block) = choice.and_then(|choice| choice.grows_by(&located.delta)) else { return false };
+        if let Delta::Text(text) | Delta::Grow { text, .. } = &mut located.delta {
+            located.delta = Delta::Grow { slot: block, part: Part::Text, text: std::mem::take(text) };
+        }
+        true
     }
 
     fn pass_one<'a>(&mut self, located: Located<'a>, out: &mut Vec<Located<'a>>) {
@@ -127,6 +142,20 @@ impl Choice {
     /// Where deltas go that no place in a chunk has said.
     fn out<'o, 'a>(&self, deltas: &'o mut Vec<Located<'a>>, numbers: &'o mut Numbers) -> Out<'o, 'a> {
         Out { deltas, numbers, choice: self.number, origin: Origin::of_nothing(), has_calls: false }
+    }
+
+    /// The block that a delta makes longer, if it does nothing else.
+    fn grows_by(&self, delta: &Delta<'_>) -> Option<u64> {
+        if self.is_stopped || self.is_finished {
+            return None;
+        }
+        if let Delta::Text(piece) = delta {
+            return self.text.as_ref()?.grows_by(piece);
+        }
+        if let Delta::Grow { slot, part: Part::Text, text: piece } = delta {
+            return self.numbered.get(slot)?.grows_by(piece);
+        }
+        None
     }
 
     /// Takes a delta; gives it back if it is to pass, once what it ends has ended.

@@ -195,11 +195,17 @@ impl Text {
         }
     }
 
+    /// The block that a piece makes longer, if it does nothing else.
+    pub(super) fn grows_by(&self, piece: &str) -> Option<u64> {
+        // Thinking is the one other block that grows by text as it stands.
+        let open = if self.scanner.stack.is_empty() { self.plain } else { self.block };
+        open.filter(|_| !piece.is_empty() && self.scanner.is_plain(piece))
+    }
+
     pub(super) fn feed<'a>(&mut self, text: Cow<'a, str>, out: &mut Out<'_, 'a>) {
-        let text = match self.scanner.plain_op(text) {
-            Ok(op) => return self.apply(op, out),
-            Err(text) => text,
-        };
+        if let Some(slot) = self.grows_by(&text) {
+            return out.grow(slot, Part::Text, text);
+        }
         let mut ops: Vec<Op<'a>> = std::mem::take(&mut self.spare);
         match text {
             Cow::Borrowed(text) => self.scanner.feed(text, &mut ops),

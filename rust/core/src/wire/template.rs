@@ -42,8 +42,9 @@ impl<M> Default for Templates<M> {
 }
 
 impl<M: Copy + Debug> Templates<M> {
-    /// The deltas of a chunk, if it differs from a remembered one in its text alone; gives what is known of that.
-    pub(crate) fn decode<'a>(&mut self, chunk: &'a str, out: &mut Vec<Located<'a>>) -> Option<M> {
+    /// The deltas of a chunk, if it differs from a remembered one in its text alone; gives what is known of that. A chunk that does is UTF-8: what is
+    /// compared is, and so is what its holes are found to hold.
+    pub(crate) fn decode<'a>(&mut self, chunk: &'a [u8], out: &mut Vec<Located<'a>>) -> Option<M> {
         let at = self.shapes.iter().position(|shape| shape.decode(chunk, out))?;
         self.shapes.swap(0, at);
         self.shapes.first().map(|shape| shape.mark)
@@ -105,9 +106,9 @@ enum Filling {
 }
 
 impl<M> Template<M> {
-    fn decode<'a>(&self, chunk: &'a str, out: &mut Vec<Located<'a>>) -> bool {
+    fn decode<'a>(&self, chunk: &'a [u8], out: &mut Vec<Located<'a>>) -> bool {
         let head = self.holes.first().map_or(0, |hole| hole.place.start);
-        if self.chunk.get(..head).and_then(|head| same(head, chunk)).is_none() {
+        if self.known(0..head).and_then(|head| same(head, chunk)).is_none() {
             return false;
         }
         let start = out.len();
@@ -119,11 +120,15 @@ impl<M> Template<M> {
         is_same
     }
 
+    fn known(&self, place: Range<usize>) -> Option<&[u8]> {
+        self.chunk.as_bytes().get(place)
+    }
+
     /// Puts the text of a chunk into its deltas; none if the chunk is another.
-    fn fill<'a>(&self, chunk: &'a str, deltas: &mut [Located<'a>]) -> Option<()> {
+    fn fill<'a>(&self, chunk: &'a [u8], deltas: &mut [Located<'a>]) -> Option<()> {
         let (mut known, mut at) = (0, 0);
         for hole in &self.holes {
-            at += same(self.chunk.get(known..hole.place.start)?, chunk.get(at..)?)?;
+            at += same(self.known(known..hole.place.start)?, chunk.get(at..)?)?;
             known = hole.place.end;
             at = match hole.what {
                 Filling::Text(delta) => {
@@ -140,7 +145,7 @@ impl<M> Template<M> {
             };
         }
         let end = unpadded(chunk)?;
-        (self.chunk.get(known..self.unpadded)? == chunk.get(at..end)?).then_some(())
+        (self.known(known..self.unpadded)? == chunk.get(at..end)?).then_some(())
     }
 
     /// The shape of a chunk, in the memory of one that is forgotten; none if it cannot be told which string of it is a text.
@@ -163,7 +168,7 @@ impl<M> Template<M> {
         }
         holes.sort_by_key(|hole| hole.place.start);
         chunk.clone_into(&mut text);
-        Some(Self { unpadded: unpadded(chunk)?, chunk: text, holes, deltas: said, mark })
+        Some(Self { unpadded: unpadded(chunk.as_bytes())?, chunk: text, holes, deltas: said, mark })
     }
 }
 
@@ -240,15 +245,15 @@ fn place_of_slot(slot: u64, chunk: &str) -> Option<Range<usize>> {
     let value =
         chunk.get(name + NUMBER.len()..)?.trim_start_matches(SPACE).strip_prefix(':')?.trim_start_matches(SPACE);
     let start = chunk.len() - value.len();
-    let (found, end) = number(chunk, start)?;
+    let (found, end) = number(chunk.as_bytes(), start)?;
     (found == slot).then_some(start..end)
 }
 
 /// The whole number that begins at `start`, and where it ends.
-fn number(chunk: &str, start: usize) -> Option<(u64, usize)> {
-    let rest = chunk.as_bytes().get(start..)?;
+fn number(chunk: &[u8], start: usize) -> Option<(u64, usize)> {
+    let rest = chunk.get(start..)?;
     let length = rest.iter().position(|byte| !byte.is_ascii_digit())?;
-    let digits = chunk.get(start..start + length)?;
+    let digits = str::from_utf8(rest.get(..length)?).ok()?;
     // JSON knows no leading zeros.
     let is_number = !digits.starts_with('0') || length == 1;
     Some((digits.parse().ok().filter(|_| is_number)?, start + length))
@@ -273,7 +278,7 @@ fn place_of_escaped(text: &str, chunk: &str) -> Option<Range<usize>> {
         if chunk.as_bytes().get(start) == Some(&b'"') {
             continue;
         }
-        let (value, end) = string(chunk, start)?;
+        let (value, end) = string(chunk.as_bytes(), start)?;
         if value == text && found.replace(start..end).is_some() {
             return None;
         }
@@ -283,46 +288,44 @@ fn place_of_escaped(text: &str, chunk: &str) -> Option<Range<usize>> {
 }
 
 /// Where a chunk ends without its last brace and the white space around it. Some providers pad there, to hide how long the text is.
-fn unpadded(chunk: &str) -> Option<usize> {
+fn unpadded(chunk: &[u8]) -> Option<usize> {
     let is_dark = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-    let bytes = chunk.as_bytes();
-    let brace = bytes.iter().rposition(is_dark).filter(|&at| bytes.get(at) == Some(&b'}'))?;
-    bytes.get(..brace)?.iter().rposition(is_dark).map(|at| at + 1)
+    let brace = chunk.iter().rposition(is_dark).filter(|&at| chunk.get(at) == Some(&b'}'))?;
+    chunk.get(..brace)?.iter().rposition(is_dark).map(|at| at + 1)
 }
 
 /// How long the beginning of a chunk is that is the same as a known one's.
-fn same(known: &str, chunk: &str) -> Option<usize> {
-    chunk.as_bytes().starts_with(known.as_bytes()).then_some(known.len())
+fn same(known: &[u8], chunk: &[u8]) -> Option<usize> {
+    chunk.starts_with(known).then_some(known.len())
 }
 
 /// The string that begins at `start`, and where its closing quote is; none if it is empty or is no string.
-fn string(chunk: &str, start: usize) -> Option<(Cow<'_, str>, usize)> {
-    let bytes = chunk.as_bytes();
-    let mut end = start + memchr2(b'"', b'\\', bytes.get(start..)?)?;
-    if bytes.get(end) == Some(&b'"') {
-        let text = chunk.get(start..end)?;
-        return plain(text).filter(|text| !text.is_empty()).map(|text| (Cow::Borrowed(text), end));
+fn string(chunk: &[u8], start: usize) -> Option<(Cow<'_, str>, usize)> {
+    let mut end = start + memchr2(b'"', b'\\', chunk.get(start..)?)?;
+    if chunk.get(end) == Some(&b'"') {
+        let text = plain(chunk.get(start..end)?).filter(|text| !text.is_empty())?;
+        return Some((Cow::Borrowed(text), end));
     }
-    while bytes.get(end) == Some(&b'\\') {
+    while chunk.get(end) == Some(&b'\\') {
         let behind = end + 2;
-        end = behind + memchr2(b'"', b'\\', bytes.get(behind..)?)?;
+        end = behind + memchr2(b'"', b'\\', chunk.get(behind..)?)?;
     }
     Some((Cow::Owned(unescaped(chunk, start, end)?), end))
 }
 
 /// What a string with escapes says. Its text stands between `start` and `end`.
-fn unescaped(chunk: &str, start: usize, end: usize) -> Option<String> {
+fn unescaped(chunk: &[u8], start: usize, end: usize) -> Option<String> {
     let mut rest = chunk.get(start..end)?;
     let mut text = String::with_capacity(rest.len());
-    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+    while let Some(at) = memchr(b'\\', rest) {
         text.push_str(plain(rest.get(..at)?)?);
-        text.push(match rest.as_bytes().get(at + 1)? {
+        text.push(match rest.get(at + 1)? {
             b'n' => '\n',
             b't' => '\t',
             b'r' => '\r',
             &byte @ (b'"' | b'\\' | b'/') => char::from(byte),
             // The others are rare.
-            _ => return serde_json::from_str(chunk.get(start.checked_sub(1)?..=end)?).ok(),
+            _ => return serde_json::from_slice(chunk.get(start.checked_sub(1)?..=end)?).ok(),
         });
         rest = rest.get(at + 2..)?;
     }
@@ -330,9 +333,9 @@ fn unescaped(chunk: &str, start: usize, end: usize) -> Option<String> {
     Some(text)
 }
 
-/// A text, if it has no control character, which is not allowed in a string.
-fn plain(text: &str) -> Option<&str> {
-    text.bytes().all(|byte| byte >= 0x20).then_some(text)
+/// A text, if it is UTF-8 and has no control character, which is not allowed in a string.
+fn plain(text: &[u8]) -> Option<&str> {
+    str::from_utf8(text).ok().filter(|_| text.iter().all(|&byte| byte >= 0x20))
 }
 
 #[cfg(test)]
@@ -341,7 +344,8 @@ mod tests {
 
     /// What the string of a JSON text says, both ways; the text is all of it.
     fn both(json: &str) -> (Option<String>, Option<String>) {
-        let ours = string(json, 1).filter(|(_, end)| end + 1 == json.len()).map(|(text, _)| text.into_owned());
+        let ours =
+            string(json.as_bytes(), 1).filter(|(_, end)| end + 1 == json.len()).map(|(text, _)| text.into_owned());
         (ours, serde_json::from_str::<String>(json).ok().filter(|text| !text.is_empty()))
     }
 
@@ -364,6 +368,6 @@ mod tests {
         for json in ["\"\"", "\"a\nb\"", "\"\\n\n\"", "\"\\x\"", "\"\\ud800\"", "\"\\", "\"a"] {
             assert_eq!(both(json), (None, None), "{json:?}");
         }
-        assert_eq!(unescaped("\"a\"", 1, 2).as_deref(), Some("a"));
+        assert_eq!(unescaped(b"\"a\"", 1, 2).as_deref(), Some("a"));
     }
 }

@@ -126,8 +126,9 @@ impl Decoder {
 
     /// Reads a server-sent event.
     pub fn decode_frame<'a>(&mut self, frame: &Frame<'a>, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        if !frame.data.is_empty() || frame.error.is_none() {
-            self.decode_named(frame.event, utf8(frame.data)?, out)?;
+        let has_data = !frame.data.is_empty() || frame.error.is_none();
+        if has_data && !self.recognise(frame.event, frame.data, out) {
+            self.read(frame.event, utf8(frame.data)?, out)?;
         }
         if let Some(error) = frame.error {
             Output::of_event(out).push(Delta::Error(json_or_words(utf8(error)?)));
@@ -135,17 +136,23 @@ impl Decoder {
         Ok(())
     }
 
-    fn decode_named<'a>(&mut self, name: &'a [u8], text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        if text.as_bytes() == TERMINATOR {
-            return Ok(());
+    /// Takes the terminator, which says nothing here, and an event that is told by one before.
+    fn recognise<'a>(&mut self, name: &[u8], data: &'a [u8], out: &mut Decoded<'a>) -> bool {
+        if data == TERMINATOR {
+            return true;
         }
         let start = out.len();
-        if let Some(means) = self.templates.decode(text, out) {
-            if self.is_alike(name, out.get(start..).unwrap_or_default(), means) {
-                return Ok(());
-            }
+        let Some(means) = self.templates.decode(data, out) else { return false };
+        let is_alike = self.is_alike(name, out.get(start..).unwrap_or_default(), means);
+        if !is_alike {
             out.truncate(start);
         }
+        is_alike
+    }
+
+    /// Reads an event in full.
+    fn read<'a>(&mut self, name: &'a [u8], text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
+        let start = out.len();
         let mut event: Event<'a> = match serde_json::from_str(text) {
             Err(_) if name == b"error" => {
                 Output::of_event(out).push(Delta::Error(json_or_words(text)));
@@ -194,7 +201,7 @@ impl Decoder {
 
     /// Reads an event, or a whole body, from JSON text.
     pub fn decode_json<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        self.decode_named(b"", text, out)
+        if self.recognise(b"", text.as_bytes(), out) { Ok(()) } else { self.read(b"", text, out) }
     }
 
     fn event<'a>(&mut self, event: Event<'a>, json: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {

@@ -39,21 +39,28 @@ impl Decoder {
         let has_data = !frame.data.is_empty() || frame.error.is_none();
         if frame.event == b"error" && has_data && frame.data != TERMINATOR {
             decode_error(frame.data, out)?;
-        } else if has_data {
-            self.decode_json(str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?, out)?;
+        } else if has_data && !self.recognise(frame.data, out) {
+            self.read(str::from_utf8(frame.data).map_err(|_| Malformed::InvalidUtf8)?, out)?;
         }
         frame.error.map_or(Ok(()), |error| decode_error(error, out))
     }
 
     /// Reads a chunk from JSON text.
     pub fn decode_json<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
-        if text.as_bytes() == TERMINATOR {
+        if self.recognise(text.as_bytes(), out) { Ok(()) } else { self.read(text, out) }
+    }
+
+    /// Takes the terminator, and a chunk that is told by one before.
+    fn recognise<'a>(&mut self, data: &'a [u8], out: &mut Decoded<'a>) -> bool {
+        let is_end = data == TERMINATOR;
+        if is_end {
             Deltas::new(out).envelope(Delta::End);
-            return Ok(());
         }
-        if self.templates.decode(text, out).is_some() {
-            return Ok(());
-        }
+        is_end || self.templates.decode(data, out).is_some()
+    }
+
+    /// Reads a chunk in full.
+    fn read<'a>(&mut self, text: &'a str, out: &mut Decoded<'a>) -> Result<(), Malformed> {
         let start = out.len();
         let read = self.chunk(serde_json::from_str(text)?, out);
         match &read {
