@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from feeding import merged, run
 from penstock.events import BlockCompleted, BlockGrew, BlockStarted
 from penstock.vocabularies import PRESETS
 from recorded import tag_texts
@@ -16,6 +17,7 @@ from tagged import read
 
 if TYPE_CHECKING:
     from feeding import Engine, Outcome
+    from penstock.events import Event
 
 PER_TEST = 100
 TESTS = 100
@@ -29,6 +31,17 @@ def randomly(text: str, seed: int) -> list[str]:
 
 def said(outcome: Outcome) -> tuple[Any, ...]:
     return outcome.events, outcome.quirks
+
+
+def trace(engine: Engine, tags: Any, *pieces: str) -> list[Event]:
+    """The events of a text, with neighbours that grow the same as one."""
+    return merged(run(engine, pieces, source="text", tags=tags))
+
+
+def check_every_cut(engine: Engine, tags: Any, text: str) -> None:
+    whole = trace(engine, tags, text)
+    for cut in range(1, len(text)):
+        assert trace(engine, tags, text[:cut], text[cut:]) == whole, (cut, text)
 
 
 def check(outcome: Outcome, tags: Any) -> None:
@@ -71,8 +84,9 @@ def test_every_cut_of_a_text_gives_the_same_and_so_does_the_reference(
     check(whole, PRESETS[name])
     assert said(read(reference, text, name)) == said(whole)
     assert said(read(core, list(text), name)) == said(whole)
-    for cut in range(0, len(text) + 1, 1 + len(text) // 400):
-        assert said(read(core, [text[:cut], text[cut:]], name)) == said(whole), cut
+    check_every_cut(core, name, text)
+    for seed in range(5):
+        assert said(read(core, randomly(text, seed), name)) == said(whole), seed
     assert said(read(core, text.encode(), name)) == said(whole)
 
 
@@ -111,19 +125,11 @@ def test_a_made_text_gives_the_same_in_any_pieces_and_on_both_engines(
         text = generated(tags[0] if isinstance(tags, list) else tags, seed)
         whole = read(core, text, tags)
         check(whole, tags)
+        check_every_cut(core, tags, text)
         expected = said(whole)
         assert said(read(core, list(text), tags)) == expected, (seed, text)
         assert said(read(core, randomly(text, seed), tags)) == expected, (seed, text)
         assert said(read(reference, randomly(text, seed), tags)) == expected, (seed, text)
-
-
-@pytest.mark.parametrize("seed", range(len(VOCABULARIES)))
-def test_every_two_way_cut_of_a_made_text_gives_the_same(core: Engine, seed: int) -> None:
-    vocabulary = VOCABULARIES[seed]
-    text = generated(vocabulary, seed)
-    whole = said(read(core, text, vocabulary))
-    for cut in range(len(text) + 1):
-        assert said(read(core, [text[:cut], text[cut:]], vocabulary)) == whole, cut
 
 
 @pytest.mark.parametrize("seed", range(len(VOCABULARIES)))
