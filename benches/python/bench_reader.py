@@ -6,10 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sample import READ_BYTES
+from turns import LIMITS, SIZE, TURNS, cut, of_turns
 
 import penstock
 from penstock import reference
-from tagged import LIMITS, LONG, SIZE, TURNS, cut, of_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ class ReferenceReader(penstock.BlockReader):
 
     def _new_engine(self, source: Any, *, first_index: int) -> Any:
         return reference.BlockReader(
-            source=source, strict=self._strict, limits=self._limits, tags=self._tags_of(source), first_index=first_index
+            source=source, strict=self._strict, limits=self._limits, tags=self._tags, first_index=first_index
         )
 
 
@@ -44,11 +45,9 @@ def read(reader: type[penstock.BlockReader], pieces: list[str]) -> None:
     reading.flush()
 
 
-@pytest.mark.parametrize(
-    ("title", "piece", "size"), [("4 characters at a time", 4, SIZE), ("16 KiB at a time", 1 << 14, LONG)]
-)
+@pytest.mark.parametrize(("title", "piece"), [("4 characters at a time", 4), ("16 KiB at a time", READ_BYTES)])
 @pytest.mark.parametrize("turn", TURNS)
-def test_tags_to_callbacks(turn: str, title: str, piece: int, size: int, duel: Callable[..., None]) -> None:
-    pieces = cut(of_turns(TURNS[turn], size), piece)
+def test_tags_to_callbacks(turn: str, title: str, piece: int, duel: Callable[..., None]) -> None:
+    pieces = cut(of_turns(TURNS[turn]), piece)
     core, other = (partial(read, reader, pieces) for reader in READERS.values())
-    duel("reader", f"text with tags, {turn}, {title}", core, other, unit=size / 1024 * 1e-6)
+    duel("reader", f"text with tags, {turn}, {title}", core, other, unit=SIZE / 1024 * 1e-6)

@@ -9,8 +9,7 @@ import pytest
 from contenders import ENGINES
 from own_streams import pieces
 from sample import READ_BYTES
-
-from tagged import LIMITS, LONG, SIZE, TURNS, WORST, cut, of_turns
+from turns import LIMITS, MILLION, SIZE, TURNS, WORST, cut, of_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +25,14 @@ def to_blocks(engine: str, source: str, reads: list[Any]) -> None:
 
 @pytest.mark.parametrize("turn", TURNS)
 def test_text_to_blocks(turn: str, duel: Callable[..., None]) -> None:
-    reads = cut(of_turns(TURNS[turn], LONG), READ_BYTES)
+    reads = cut(of_turns(TURNS[turn]), READ_BYTES)
     core, other = (partial(to_blocks, engine, "text", reads) for engine in ENGINES)
-    duel("tags", f"text, {turn}, 16 KiB per read", core, other, unit=LONG / 1024 * 1e-6)
+    duel("tags", f"text, {turn}, 16 KiB per read", core, other, unit=SIZE / 1024 * 1e-6)
 
 
 @pytest.mark.parametrize("turn", TURNS)
 def test_events_to_blocks(turn: str, duel: Callable[..., None]) -> None:
-    body = b"".join(pieces(cut(of_turns(TURNS[turn], SIZE), 4)))
+    body = b"".join(pieces(cut(of_turns(TURNS[turn]), 4)))
     reads = [body[start : start + READ_BYTES] for start in range(0, len(body), READ_BYTES)]
     core, other = (partial(to_blocks, engine, "openai_chat", reads) for engine in ENGINES)
     duel("tags", f"chat events of 4 characters, {turn}, 16 KiB per read", core, other, unit=SIZE / 1024 * 1e-6)
@@ -43,6 +42,6 @@ def test_events_to_blocks(turn: str, duel: Callable[..., None]) -> None:
 def test_worst_cases(title: str, duel: Callable[..., None]) -> None:
     ordinary, worst = (
         partial(to_blocks, "core", "text", cut(text, READ_BYTES))
-        for text in (of_turns(TURNS["long turns"], LONG), WORST[title])
+        for text in (of_turns(TURNS["long turns"], MILLION), WORST[title])
     )
-    duel("worst", title, ordinary, worst, unit=LONG / 1024 * 1e-6)
+    duel("worst", title, ordinary, worst, unit=MILLION / 1024 * 1e-6)

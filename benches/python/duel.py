@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # CPU time: every contender is one busy thread, and what other processes take of the machine is not its doing.
 TIMER = time.process_time
-# How long a row may take. With some thirty rows, all of them take two to four minutes.
+# How long a row may take, where its rounds are short. All forty or so take five minutes.
 SECONDS = 4.0
 MIN_ROUNDS = 7
 MAX_ROUNDS = 200
@@ -55,19 +55,35 @@ class Duel:
 
 
 def fight(benchmark: Any, core: Callable[[], object], other: Callable[[], object]) -> tuple[list[float], list[float]]:
-    """The times of both sides. pytest-benchmark times the core; the other side runs right before each of its rounds."""
+    """The seconds that each side takes, round by round.
+
+    In a round each side has a turn. The faster one runs as often as fills the turn of the slower one: what a side finds in caches and in
+    the allocator is then what it left there itself, mostly, and not what the other did.
+
+    pytest-benchmark times the turns of the core; the other side's is right before each of them.
+    """
     others: list[float] = []
     with _collected():
-        pace = _timed(core) + _timed(other)
-        rounds = round(min(max(SECONDS / pace, MIN_ROUNDS), MAX_ROUNDS))
-        benchmark.pedantic(core, setup=lambda: others.append(_timed(other)), rounds=rounds)
-    return list(benchmark.stats.stats.data), others
+        paces = [min(_timed(side, 1), _timed(side, 1)) for side in (core, other)]
+        runs, other_runs = (max(1, round(max(paces) / pace)) for pace in paces)
+        rounds = round(min(max(SECONDS / (2 * max(paces)), MIN_ROUNDS), MAX_ROUNDS))
+        benchmark.extra_info["runs in a turn"] = runs
+        benchmark.pedantic(
+            _repeat, args=(core, runs), setup=lambda: others.append(_timed(other, other_runs)), rounds=rounds
+        )
+    return [turn / runs for turn in benchmark.stats.stats.data], others
 
 
-def _timed(contender: Callable[[], object]) -> float:
+def _repeat(side: Callable[[], object], runs: int) -> None:
+    for _ in range(runs):
+        side()
+
+
+def _timed(side: Callable[[], object], runs: int) -> float:
+    """How long a run takes, of so many in a row."""
     start = TIMER()
-    contender()
-    return TIMER() - start
+    _repeat(side, runs)
+    return (TIMER() - start) / runs
 
 
 @contextmanager

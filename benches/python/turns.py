@@ -24,17 +24,18 @@ LONG_TURN = TURN.replace(
     "In short: the harbour office gives the times in local time, and so do I, unless you ask otherwise. " * 40,
 )
 TURNS = {"short turns": TURN, "long turns": LONG_TURN}
-# How much is read in small pieces, and how much in large ones: the core's time for the first would be too short to be measured well.
+# How much is read, and how much of what a scanner likes least.
 SIZE = 1 << 18
-LONG = 1 << 21
+MILLION = 1 << 20
 WORST = {
-    "`<`, nothing but": "<" * LONG,
-    "`<thinking` that is never closed": ("<thinking" + "x" * 300) * (LONG // 309),
+    "`<`, nothing but": "<" * MILLION,
+    "`<thinking` that is never closed": ("<thinking" + "x" * 300) * (MILLION // 309),
 }
+# That many turns have more blocks and calls than an answer usually may.
 LIMITS = penstock.Limits(blocks=1 << 20, calls=1 << 20)
 
 
-def of_turns(turn: str, size: int) -> str:
+def of_turns(turn: str, size: int = SIZE) -> str:
     """An answer of such turns, so many characters long."""
     return (turn * (size // len(turn) + 1))[:size]
 
