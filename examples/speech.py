@@ -16,7 +16,7 @@ from penstock import BlockReader
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from penstock import BlockEvent, ChunkMeta
+    from penstock import BlockEvent, ChunkMeta, MembraneBlock
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
@@ -26,6 +26,7 @@ class Voice:
 
     def __init__(self) -> None:
         self._unspoken = ""
+        self.calls: list[MembraneBlock] = []
 
     async def on_chunk(self, text: str, meta: ChunkMeta) -> None:
         """Takes visible text, and speaks the sentences that it completes."""
@@ -42,6 +43,7 @@ class Voice:
             self._unspoken = ""
         elif event.event == "block_complete" and event.block.type == "tool_call":
             print(f"  (calls {event.block.tool_name} with {event.block.input})")
+            self.calls.append(event.block)
 
     async def _speak(self, sentence: str) -> None:
         if sentence.strip():
@@ -68,7 +70,8 @@ async def main() -> None:
     voice = Voice()
     reader = BlockReader(voice.on_chunk, voice.on_block, source="text", tags="claude-xml")
     await reader.read(tokens(ANSWER))
-    await reader.tool_result_async(reader.state.blocks[-1].id, "high tide at 18:04", tool_name="tide")
+    for call in voice.calls:
+        await reader.tool_result_async(call.tool_id or "", "high tide at 18:04", tool_name=call.tool_name)
     await reader.read(tokens("High tide is at four past six. Mind the stairs! They are <b>wet</b>"))
 
 

@@ -23,7 +23,7 @@ class ReferenceReader(penstock.BlockReader):
 
     def _new_engine(self, source: Any, *, first_index: int) -> Any:
         return reference.BlockReader(
-            source=source, strict=self._strict, limits=self._limits, tags=self._tags_of(source), first_index=first_index
+            source=source, strict=self._strict, limits=self._limits, tags=self._tags, first_index=first_index
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock import (
+    BlockReader,
     LimitExceeded,
     Limits,
     ProtocolError,
@@ -43,7 +44,18 @@ async def aggregated_async(items: list[Any], **options: Any) -> Any:
     return (await aggregate_async(stream(items), **options)).state
 
 
-READERS = {"process": processed, "aggregate": aggregated, "aggregate_async": aggregated_async}
+async def read_in_blocks(items: list[Any], **options: Any) -> Any:
+    reader = BlockReader(**options)
+    await reader.read(items)
+    return reader.state
+
+
+READERS = {
+    "process": processed,
+    "aggregate": aggregated,
+    "aggregate_async": aggregated_async,
+    "BlockReader": read_in_blocks,
+}
 
 
 @pytest.fixture(params=READERS.values(), ids=READERS)
@@ -65,6 +77,21 @@ async def test_a_cut_stream_is_interrupted_and_no_error(read: Any, items: list[A
     state = await read(items)
     assert state.interrupted
     assert state.finish_reason is None
+
+
+@pytest.mark.parametrize(
+    ("items", "source", "read_as"),
+    [
+        (CUT, "auto", "openai_chat"),
+        ([sse({"type": "message_stop"})], "openai_chat", "openai_chat"),
+        ([b"<html><body>502 Bad Gateway</body></html>"], "auto", "no format that could be told"),
+    ],
+)
+async def test_a_stream_without_a_finish_is_logged_once(
+    read: Any, items: list[Any], source: str, read_as: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await read(items, source=source)
+    assert warnings_of(caplog) == [f"the stream ended without a finish, read as {read_as}"]
 
 
 async def test_everything_that_a_cut_stream_had_is_delivered_and_its_last_block_is_not_complete() -> None:
@@ -102,6 +129,15 @@ async def test_a_malformed_chunk_is_skipped_counted_and_logged_once(
     assert (state.blocks[0].content, state.quirks) == ("ab", {"malformed_chunk": 1})
     [message] = warnings_of(caplog)
     assert message.startswith(f"skipped a malformed chunk: invalid_json at {len(reads[0])}")
+
+
+async def test_text_that_is_taken_for_json_is_told_what_to_do_about_it_once(
+    read: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    await read(["Hello ", "there", finish()])
+    first, second = warnings_of(caplog)
+    hint = ' (text alone needs source="text", and server-sent events are fed as bytes)'
+    assert (first.endswith(hint), hint in second) == (True, False)
 
 
 MALFORMED = {
@@ -183,6 +219,13 @@ def test_the_aggregator_logs_a_malformed_chunk_when_it_gets_it(caplog: pytest.Lo
 async def test_an_error_inside_the_stream_is_in_the_state(read: Any) -> None:
     state = await read([text("x"), ERROR])
     assert (state.error, state.interrupted) == (ERROR["error"], True)
+
+
+async def test_an_error_inside_the_stream_is_logged_without_what_it_says(
+    read: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    await read([text("x"), ERROR])
+    assert warnings_of(caplog) == ["the upstream reported an error, which is in the state"]
 
 
 async def test_the_policy_sees_the_chunk_that_reports_an_error() -> None:

@@ -43,6 +43,12 @@ def judged(text: str, *tolerated: str, source: str = "openai_chat", target: str 
     return run([FORMATS[source](text)], Tolerant(ALLOW), source=source, target=target, tags=VOCABULARIES)
 
 
+@every_target
+def test_a_call_in_text_alone_is_judged_although_no_tags_are_named(target: str) -> None:
+    gated = run([SECTION], Judge(ALLOW), source="text", target=target)
+    assert [call.name for call in gated.asked] == [each.name for each in seen(gated.out, target)] == [LS]
+
+
 # Flags
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import wire
 from feeding import ENDED, merged, outcome, run
 from penstock.events import BlockCompleted, BlockGrew, BlockStarted, ChoiceFinished
 from splits import SPLITS, Split, two_way_cuts
+from tagged import shapes
 from watching import watch
 
 if TYPE_CHECKING:
@@ -28,6 +30,21 @@ WHOLE = [
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 def test_bytes_of_text_are_one_block_wherever_they_are_cut(engine: Engine, split: Split) -> None:
     assert merged(run(engine, split(TEXT.encode()), source="text")) == WHOLE
+
+
+@pytest.mark.parametrize("tags", [[], ()])
+def test_text_alone_has_the_tags_of_claude_unless_others_are_named(engine: Engine, tags: Any) -> None:
+    text = "<thinking>hm</thinking><think>so</think>"
+    assert shapes(outcome(engine, [text], source="text")) == [("thinking", "hm"), ("text", "<think>so</think>")]
+    others = shapes(outcome(engine, [text], source="text", tags="think"))
+    assert others == [("text", "<thinking>hm</thinking>"), ("thinking", "so")]
+    assert shapes(outcome(engine, [text], source="text", tags=tags)) == [("text", text)]
+
+
+@pytest.mark.parametrize("tags", [None, [], ()])
+def test_text_in_a_wire_format_has_no_tags_unless_some_are_named(engine: Engine, tags: Any) -> None:
+    text = "<thinking>hm</thinking>"
+    assert shapes(outcome(engine, [wire.text(text), wire.finish()], tags=tags)) == [("text", text)]
 
 
 def test_every_cut_of_the_bytes_gives_the_same(engine: Engine) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import penstock
 from penstock import TagVocabulary, aggregate
@@ -81,18 +82,21 @@ def test_presets_are_found_by_name_and_are_values() -> None:
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
-        ({"thinking": (("", "x"),)}, "thinking of a vocabulary must be a tuple of pairs of markers, not (('', 'x'),)"),
+        (
+            {"thinking": (("", "x"),)},
+            "thinking of a vocabulary must be a tuple of pairs of markers, such as ((\"<a>\", \"</a>\"),), not (('', 'x'),)",
+        ),
         (
             {"thinking": ("<a>", "</a>")},
-            "thinking of a vocabulary must be a tuple of pairs of markers, not ('<a>', '</a>')",
+            "thinking of a vocabulary must be a tuple of pairs of markers, such as ((\"<a>\", \"</a>\"),), not ('<a>', '</a>')",
         ),
         (
             {"thinking": [("<a>", "</a>")]},
-            "thinking of a vocabulary must be a tuple of pairs of markers, not [('<a>', '</a>')]",
+            "thinking of a vocabulary must be a tuple of pairs of markers, such as ((\"<a>\", \"</a>\"),), not [('<a>', '</a>')]",
         ),
         (
             {"thinking": (["<a>", "</a>"],)},
-            "thinking of a vocabulary must be a tuple of pairs of markers, not (['<a>', '</a>'],)",
+            "thinking of a vocabulary must be a tuple of pairs of markers, such as ((\"<a>\", \"</a>\"),), not (['<a>', '</a>'],)",
         ),
         ({"calls": (("<a>", "</a>"),)}, "x: the marker '<a>' of calls must have a {name}"),
         ({"parameters": (("<a>", "</a>"),)}, "x: the marker '<a>' of parameters must have a {key}"),
@@ -101,6 +105,22 @@ def test_presets_are_found_by_name_and_are_values() -> None:
         ({"stop": ("",)}, "stop of a vocabulary must be a tuple of texts, not ('',)"),
         ({"prefill": 1}, "prefill of a vocabulary must be a text, not 1"),
         ({"ignored": (1,)}, "ignored of a vocabulary must be a tuple of texts, not (1,)"),
+        (
+            {"calls": (("<a {name}>", ""),)},
+            'x: calls hold parameters, and there are none; if they hold JSON, call_body="json"',
+        ),
+        (
+            {"calls": (("<a {name}>", ""),), "parameters": (("<{key}>", ""),), "call_body": "json"},
+            'x: calls hold JSON, so there are no parameters; if they hold parameters, call_body="parameters"',
+        ),
+        ({"parameters": (("<{key}>", ""),)}, "x: parameters stand in calls, and there are none"),
+        ({"result_items": (("<r>", ""),)}, "x: result_items stand in results, and there are none"),
+        ({"error_items": (("<r>", ""),)}, "x: error_items stand in results, and there are none"),
+        ({"json_names": ("name",)}, "x: json_names stand in sections, and there are none"),
+        (
+            {"calls": (("<a {name} {index}>", ""),), "call_body": "json", "call_id": "{name}:{index}:{nope}"},
+            "x: call_id has {nope}, and no marker of calls has",
+        ),
         (
             {"types": [("a", "b", "raw")]},
             "types of a vocabulary must be a tuple of tool, parameter and rule, not [('a', 'b', 'raw')]",
@@ -127,7 +147,6 @@ def test_a_bad_vocabulary_is_refused_in_one_line(fields: Any, line: str) -> None
             TypeError,
             "tags must be the name of a vocabulary, a TagVocabulary, or a list of them, not NoneType",
         ),
-        ([], ValueError, "tags must name at least one vocabulary"),
         (
             ["think", replace(PRESETS["hermes"], entities="decoded")],
             ValueError,
@@ -159,7 +178,7 @@ def test_tags_that_cannot_be_read_are_refused_in_one_line(
 
 
 def test_several_vocabularies_give_their_elements_in_order() -> None:
-    both = grammar_of(["think", "claude-xml"])
+    both = grammar_of(["think", "claude-xml"], "text")
     assert both.elements == (*PRESETS["think"].elements(), *PRESETS["claude-xml"].elements())
 
 
@@ -169,3 +188,82 @@ def test_several_vocabularies_give_their_elements_in_order() -> None:
 )
 def test_tools_without_a_schema_say_nothing(tools: Any) -> None:
     assert PRESETS["claude-xml"].with_tools(tools).types == ()
+
+
+STRINGS: list[dict[str, Any]] = [
+    {"type": "string"},
+    {"type": ["null", "string"]},
+    {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    {"oneOf": [{"type": "integer"}, {"type": "string", "pattern": "^n/a$"}]},
+    {"enum": ["1", "2"]},
+    {"enum": [1, "2"]},
+    {"const": "1"},
+    {"allOf": [{"title": "Zip"}, {"type": "string"}]},
+    {"$ref": "#/$defs/zip"},
+    {"anyOf": [{"$ref": "#/$defs/zip"}, {"type": "null"}]},
+    {"$ref": "#/$defs/a~1b~0c"},
+]
+OTHERS: list[dict[str, Any]] = [
+    {"type": "integer"},
+    {"type": ["integer", "null"]},
+    {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    {"oneOf": [{"enum": [1, 2]}, {"const": None}]},
+    {"type": ["integer", "string"], "enum": [1, 2]},
+    {"allOf": [{"type": ["integer", "string"]}, {"type": "integer"}]},
+    {"$ref": "#/$defs/list"},
+]
+OPEN: list[Any] = [
+    {},
+    True,
+    {"title": "anything"},
+    {"anyOf": []},
+    {"anyOf": [{"type": "integer"}, {}]},
+    {"allOf": [{}]},
+    {"$ref": "#/$defs/none"},
+    {"$ref": "https://example.org/zip.json"},
+    {"$ref": "#/$defs/self"},
+    {"type": 1},
+]
+DEFINITIONS: dict[str, Any] = {
+    "zip": {"type": "string"},
+    "a/b~c": {"type": "string"},
+    "list": {"type": "array"},
+    "self": {"$ref": "#/$defs/self"},
+}
+
+
+@pytest.mark.parametrize(
+    ("declared", "types"),
+    [
+        *((schema, (("f", "p", "raw"),)) for schema in STRINGS),
+        *((schema, (("f", "p", "json"),)) for schema in OTHERS),
+        *((schema, ()) for schema in OPEN),
+    ],
+)
+def test_a_schema_says_whether_a_parameter_may_be_a_string(declared: Any, types: Any) -> None:
+    tools = [{"name": "f", "input_schema": {"properties": {"p": declared}, "$defs": DEFINITIONS}}]
+    assert PRESETS["claude-xml"].with_tools(tools).types == types
+
+
+@pytest.mark.parametrize("schema", STRINGS + OTHERS)
+def test_what_a_schema_says_of_strings_is_what_a_validator_says(schema: dict[str, Any]) -> None:
+    whole = {"properties": {"p": schema}, "$defs": DEFINITIONS}
+    accepts = Draft202012Validator(whole).is_valid
+    assert any(accepts({"p": text}) for text in ("1", "2", "n/a")) == (schema in STRINGS)
+
+
+@pytest.mark.parametrize(
+    ("tools", "error", "line"),
+    [
+        (None, TypeError, "tools must be a list of tools, not NoneType"),
+        ({"name": "f"}, TypeError, "tools must be a list of tools, not dict"),
+        ("f", TypeError, "tools must be a list of tools, not str"),
+        (["f"], ValueError, "tools[0] must be a tool of a chat, Messages or Responses request, not str"),
+        ([{}], ValueError, "tools[0] must be a tool of a chat, Messages or Responses request, not dict"),
+        ([{"name": "f"}, {"name": "f"}], ValueError, "tools[1] has the name of a tool before it"),
+    ],
+)
+def test_tools_that_are_none_are_refused_in_one_line(tools: Any, error: type[Exception], line: str) -> None:
+    with pytest.raises(error) as refused:
+        PRESETS["claude-xml"].with_tools(tools)
+    assert str(refused.value) == line

@@ -11,7 +11,7 @@ from penstock.limits import Limits
 
 if TYPE_CHECKING:
     from penstock.blocks import StreamState
-    from penstock.protocols import Source
+    from penstock.protocols import Protocol, Source
     from penstock.vocabulary import Tags
 
 __all__ = ["check_arguments", "check_end", "check_type", "log", "new_engine", "report_problems"]
@@ -58,18 +58,27 @@ def check_type(name: str, value: object, kind: type, expected: str) -> None:
 def report_problems(engine: _core.StreamProcessor | _core.BlockReader | _core.Translator) -> None:
     """Logs each malformed chunk that was skipped since the last call: where and why, never what was in it."""
     for problem in engine.take_problems():
-        log.warning("skipped a malformed chunk: %s", problem)
+        is_first_of_unknown = problem.offset == 0 and engine.source is None
+        log.warning("skipped a malformed chunk: %s%s", problem, _HINT if is_first_of_unknown else "")
 
 
-def check_end(state: StreamState) -> None:
-    """What strict mode asks of a stream that is over.
+# What was meant, mostly, by a stream that does not begin with a chunk.
+_HINT = ' (text alone needs source="text", and server-sent events are fed as bytes)'
+
+
+def check_end(state: StreamState, source: Protocol | None, *, strict: bool) -> None:
+    """Says what a stream that is over lacks. Who is not strict has the state for it, but need not look.
 
     Raises:
-        UpstreamError: The upstream reported an error.
-        StreamInterrupted: The stream ended without a finish.
+        UpstreamError: In strict mode, the upstream reported an error.
+        StreamInterrupted: In strict mode, the stream ended without a finish.
     """
     if state.error is not None:
-        raise UpstreamError(cast("object", state.error))
-    if state.interrupted:
+        if strict:
+            raise UpstreamError(cast("object", state.error))
+        log.warning("the upstream reported an error, which is in the state")
+    elif state.interrupted:
         msg = "the stream ended without a finish"
-        raise StreamInterrupted(msg)
+        if strict:
+            raise StreamInterrupted(msg)
+        log.warning("%s, read as %s", msg, source or "no format that could be told")

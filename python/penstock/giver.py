@@ -47,14 +47,8 @@ class Giver:
 
     def _new_engine(self, source: Source, *, first_index: int) -> _core.BlockReader:
         return _core.BlockReader(
-            source=source, strict=self._strict, limits=self._limits, tags=self._tags_of(source), first_index=first_index
+            source=source, strict=self._strict, limits=self._limits, tags=self._tags, first_index=first_index
         )
-
-    def _tags_of(self, source: Source) -> Tags | None:
-        """The tags to look for: text alone says nothing else, so it has those of Claude unless others are named."""
-        if self._tags is None and source == "text":
-            return "claude-xml"
-        return None if self._tags in ([], ()) else self._tags
 
     def _open(self, source: Source) -> None:
         """A stream begins that is fed piece by piece."""
@@ -83,8 +77,7 @@ class Giver:
 
     def _end(self, engine: _core.BlockReader) -> None:
         self._stage = "idle"
-        if self._strict:
-            check_end(engine.state)
+        check_end(engine.ending, engine.source, strict=self._strict)
 
     def _give_up(self, engine: _core.BlockReader, stage: _Stage) -> None:
         """The stream is left before its end: nothing of it completes any more."""

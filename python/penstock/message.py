@@ -82,7 +82,8 @@ def aggregate(
         source: The wire format, or `auto` to tell it from the first event.
         strict: Raise at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
-        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them.
+        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them. Without one, the text of a wire format
+            is text, and text alone has the tags of Claude; an empty list looks for none.
 
     Raises:
         LimitExceeded: The stream reached one of its limits.
@@ -125,8 +126,7 @@ def _take(chunk: Any, engine: _core.StreamProcessor) -> None:
 def _finished(engine: _core.StreamProcessor, *, strict: bool) -> Message:
     engine.finish()
     report_problems(engine)
-    if strict:
-        check_end(engine.state)
+    check_end(engine.state, engine.source, strict=strict)
     return Message.from_state(engine.state)
 
 

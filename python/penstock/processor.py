@@ -32,7 +32,8 @@ class StreamProcessor:
         source: The wire format, or `auto` to tell it from the first event.
         strict: End the stream with an error at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
-        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them. Without one, text is text.
+        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them. Without one, the text of a wire format
+            is text, and text alone has the tags of Claude; an empty list looks for none.
         chunk_timeout: How long to wait for the next chunk, in seconds; None for ever. A comment is none.
         total_timeout: How long the whole stream may take, in seconds; None for ever.
 
@@ -132,8 +133,8 @@ class StreamProcessor:
             else:
                 clock.keep_waiting()
         clock.go_on()
-        if await self._dispatch(self._engine.finish(), context) and self._strict:
-            check_end(self.state)
+        if await self._dispatch(self._engine.finish(), context):
+            check_end(self.state, self.source, strict=self._strict)
 
     async def _dispatch(self, chunks: Any, context: StreamingContext) -> bool:
         """Gives each chunk to the policy; false once the policy has ended the stream."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeAlias, cast
 
 __all__ = ["DeclaredTool", "declared_tools"]
 
@@ -32,6 +30,7 @@ def declared_tools(tools: Iterable[Mapping[str, Any]]) -> dict[str, DeclaredTool
     """The tools by their names, from the `tools` of a chat, Messages or Responses request, or the old `functions` of chat.
 
     Raises:
+        TypeError: `tools` is no list.
         ValueError: A tool is not in any of these shapes, or two have the same name.
 
     Example:
@@ -39,6 +38,10 @@ def declared_tools(tools: Iterable[Mapping[str, Any]]) -> dict[str, DeclaredTool
         >>> sorted(declared_tools([{"name": "read", "input_schema": {"type": "object"}}, {"type": "custom", "name": "patch"}]))
         ['patch', 'read']
     """
+    given = cast("object", tools)
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        msg = f"tools must be a list of tools, not {type(tools).__name__}"
+        raise TypeError(msg)
     declared: dict[str, DeclaredTool] = {}
     for number, tool in enumerate(tools):
         found = _declared(number, tool)
@@ -52,7 +55,7 @@ def declared_tools(tools: Iterable[Mapping[str, Any]]) -> dict[str, DeclaredTool
 
 def _declared(number: int, tool: Any) -> DeclaredTool:
     match tool:
-        case {"type": "function", "function": {"name": str(name), **rest}}:
+        case {"function": {"name": str(name), **rest}}:
             return DeclaredTool(name, "json", _or_nothing(rest.get("parameters")))
         case {"type": "custom", "custom": {"name": str(name)}}:
             return DeclaredTool(name, "text")

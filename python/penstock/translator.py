@@ -56,7 +56,8 @@ class Translator:
         target: The wire format to write. It may be the same: then the stream is written anew, in the one canonical way.
         strict: End the stream with an error at the first deviation, instead of putting it right or skipping the chunk.
         limits: What the stream may cost.
-        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them. A call in tags leaves as a native one.
+        tags: The vocabulary of the tags in its text: a name, a `TagVocabulary`, or a list of them. Without one, the text of a wire format
+            is text, and text alone has the tags of Claude; an empty list looks for none. A call in tags leaves as a native one.
         coalesce: Whether deltas of one block that came in one read may share an event. Nothing is ever delayed for it.
         on_interrupt: How a stream that was cut ends. `error`: with the target's own error, and nothing after it. `close`: as if the
             answer had reached its limit, for clients that take no error; calls are then written only when they are whole.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 from penstock import _core
 from penstock.markers import Marker, captures_of, read_marker
+from penstock.parameter_types import ParameterTypes, ValueRule, parameter_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +18,6 @@ __all__ = ["Element", "Grammar", "Pairs", "TagVocabulary", "Tags", "compiled", "
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 Role: TypeAlias = Literal["thinking", "section", "call", "parameter", "results", "result", "failure", "ignored"]
-ValueRule: TypeAlias = Literal["raw", "json"]
 
 
 class Element(NamedTuple):
@@ -43,7 +44,7 @@ class Grammar(NamedTuple):
     unwraps_cdata: bool
     exempts_fences: bool
     ends_thinking: bool
-    types: tuple[tuple[str, str, ValueRule], ...]
+    types: ParameterTypes
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,38 @@ class TagVocabulary:
     cdata: Literal["kept", "unwrapped"] = "kept"
     stop: tuple[str, ...] = ()
     prefill: str = ""
-    types: tuple[tuple[str, str, ValueRule], ...] = ()
+    types: ParameterTypes = ()
 
     def __post_init__(self) -> None:
         for each in fields(self):
             self._check(each.name, cast("object", getattr(self, each.name)))
+        self._check_captures()
+        self._check_places()
+
+    def _check_captures(self) -> None:
+        """Markers have the words that something is made of."""
         for role, needed in (("calls", "name"), ("parameters", "key")):
             for opening, _ in getattr(self, role):
                 if needed not in captures_of(self._marker(opening)):
-                    msg = f"{self.name}: the marker {opening!r} of {role} must have a {{{needed}}}"
-                    raise ValueError(msg)
+                    self._refuse(f"the marker {opening!r} of {role} must have a {{{needed}}}")
+        known = {word for opening, _ in self.calls for word in captures_of(self._marker(opening))}
+        for word in _WORDS.findall(self.call_id):
+            if word not in known:
+                self._refuse(f"call_id has {{{word}}}, and no marker of calls has")
+
+    def _check_places(self) -> None:
+        """Nothing is given that could not stand anywhere."""
+        for role, place in _PLACES.items():
+            if getattr(self, role) and not getattr(self, place):
+                self._refuse(f"{role} stand in {place}, and there are none")
+        if self.calls and self.call_body == "parameters" and not self.parameters:
+            self._refuse('calls hold parameters, and there are none; if they hold JSON, call_body="json"')
+        if self.parameters and self.call_body == "json":
+            self._refuse('calls hold JSON, so there are no parameters; if they hold parameters, call_body="parameters"')
+
+    def _refuse(self, reason: str) -> NoReturn:
+        msg = f"{self.name}: {reason}"
+        raise ValueError(msg)
 
     @classmethod
     def named(cls, name: str) -> TagVocabulary:
@@ -144,10 +167,15 @@ class TagVocabulary:
     def with_tools(self, tools: Sequence[Mapping[str, Any]]) -> TagVocabulary:
         """The same, with the types of the parameters as the request's tools declare them.
 
-        Where a schema allows strings, the text is one; where it does not, the text is JSON if it can be.
+        Where a schema allows strings, the text is one; where it does not, the text is JSON if it can be. Where it leaves that open,
+        `values` says what the text is.
 
         Args:
             tools: The tools of the request, in the shape of any of the wire formats.
+
+        Raises:
+            TypeError: They are no list.
+            ValueError: A tool is none of a request, or two have the same name.
 
         Example:
             >>> from penstock import TagVocabulary
@@ -156,7 +184,7 @@ class TagVocabulary:
             >>> TagVocabulary.named("qwen3-coder").with_tools(tools).types
             (('forecast', 'zip', 'raw'), ('forecast', 'days', 'json'))
         """
-        return replace(self, types=tuple(_types(tools)))
+        return replace(self, types=parameter_types(tools))
 
     def _marker(self, marker: str) -> Marker:
         return read_marker(marker, prefix=self.prefix == "any")
@@ -206,9 +234,14 @@ class TagVocabulary:
         return Element(role, self._marker(opening), self._marker(closing) if closing else None)
 
 
+# The vocabulary of text alone.
+DEFAULT = "claude-xml"
 Tags: TypeAlias = "str | TagVocabulary | Sequence[str | TagVocabulary]"
 
 _PAIRS = frozenset({"thinking", "sections", "calls", "parameters", "results", "result_items", "error_items"})
+# What stands only inside of something else.
+_PLACES = {"parameters": "calls", "result_items": "results", "error_items": "results", "json_names": "sections"}
+_WORDS = re.compile(r"\{(\w+)\}")
 # By field: the words that it may be, or that it is a text; all other fields are tuples of texts.
 _EXPECTED: dict[str, tuple[str, ...] | type[str]] = {
     "name": str,
@@ -262,20 +295,21 @@ def _described(field: str) -> str:
     if isinstance(expected, tuple):
         return " or ".join(repr(word) for word in expected)
     if field in _PAIRS:
-        return "a tuple of pairs of markers"
+        return """a tuple of pairs of markers, such as (("<a>", "</a>"),)"""
     if field == "types":
         return "a tuple of tool, parameter and rule"
     return "a text" if expected is str else "a tuple of texts"
 
 
-def compiled(tags: object, tag_bytes: int) -> _core.TagGrammar:
-    """One vocabulary or several as the core reads them, made ready once.
+def compiled(tags: object, source: str, tag_bytes: int) -> _core.TagGrammar | None:
+    """The tags of a stream as the core reads them, made ready once; None if it has none.
 
     Raises:
-        TypeError: It is none.
+        TypeError: `tags` is no vocabulary, nor a list of them.
         ValueError: There is no preset of that name, or the vocabularies cannot be read, or not at once.
     """
-    return _compiled(_vocabularies(tags), tag_bytes)
+    vocabularies = _vocabularies(tags, source)
+    return _compiled(vocabularies, tag_bytes) if vocabularies else None
 
 
 @lru_cache
@@ -283,18 +317,18 @@ def _compiled(vocabularies: tuple[TagVocabulary, ...], tag_bytes: int) -> _core.
     return _core.TagGrammar(_joined(vocabularies), tag_bytes)
 
 
-def grammar_of(tags: object) -> Grammar:
-    """One vocabulary or several, as elements and options; `compiled` says what it raises."""
-    return _joined(_vocabularies(tags))
+def grammar_of(tags: object, source: str) -> Grammar | None:
+    """The tags of a stream, as elements and options; `compiled` says what it raises."""
+    vocabularies = _vocabularies(tags, source)
+    return _joined(vocabularies) if vocabularies else None
 
 
-def _vocabularies(tags: object) -> tuple[TagVocabulary, ...]:
+def _vocabularies(tags: object, source: str) -> tuple[TagVocabulary, ...]:
+    """What to look for. Text alone has no other way to say more than text, so unless others are named it has the tags of Claude."""
+    if tags is None:
+        return (TagVocabulary.named(DEFAULT),) if source == "text" else ()
     given = cast("Iterable[object]", tags) if isinstance(tags, (list, tuple)) else [tags]
-    vocabularies = tuple(map(_vocabulary, given))
-    if not vocabularies:
-        msg = "tags must name at least one vocabulary"
-        raise ValueError(msg)
-    return vocabularies
+    return tuple(map(_vocabulary, given))
 
 
 def _joined(vocabularies: tuple[TagVocabulary, ...]) -> Grammar:
@@ -323,14 +357,3 @@ def _vocabulary(tags: object) -> TagVocabulary:
         return TagVocabulary.named(tags)
     msg = f"tags must be the name of a vocabulary, a TagVocabulary, or a list of them, not {type(tags).__name__}"
     raise TypeError(msg)
-
-
-def _types(tools: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, ValueRule]]:
-    for tool in tools:
-        function: dict[str, Any] = tool.get("function") or dict(tool)
-        schema: dict[str, Any] = function.get("input_schema") or function.get("parameters") or {}
-        properties: dict[str, dict[str, Any]] = schema.get("properties") or {}
-        for name, declared in properties.items():
-            types: str | list[str] = declared.get("type", "")
-            if types:
-                yield function["name"], name, "raw" if "string" in types else "json"

@@ -166,6 +166,11 @@ class BlockReader:
         return self._processor.state
 
     @property
+    def ending(self) -> StreamState:
+        """The same: here its blocks are made in any case."""
+        return self.state
+
+    @property
     def quirks(self) -> dict[str, int]:
         """How often which deviation was seen."""
         return self._processor.state.quirks

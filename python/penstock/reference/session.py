@@ -55,7 +55,8 @@ class StreamProcessor:
             raise ValueError(msg)
         limits = limits or Limits()
         self._text = TextReads() if source == "text" else None
-        self._tags = None if tags is None else TagStage(grammar_of(tags), limits)
+        grammar = grammar_of(tags, source)
+        self._tags = TagStage(grammar, limits) if grammar else None
         self._gives_chunks = emit == "chunks"
         self._is_strict = strict
         self._framer = SseFramer(limits.frame_bytes)

@@ -82,10 +82,7 @@ impl StreamProcessor {
         let mode = if strict { Mode::Strict } else { Mode::Lenient };
         let grain = if emit == Emit::Chunks { Grain::Completion } else { Grain::Chunk };
         let session = Session::new(source, mode, grain, limits.map_or(Ok(Limits::default()), read_limits)?);
-        let session = match tags {
-            Some(tags) => with_tags(session, tags)?,
-            None => session,
-        };
+        let session = with_tags(session, tags, py)?;
         let inner = Inner {
             session,
             state: State::new(py)?,

@@ -50,10 +50,7 @@ impl BlockReader {
         let mode = if strict { Mode::Strict } else { Mode::Lenient };
         let limits = limits.map_or(Ok(Limits::default()), read_limits)?;
         let session = Session::new(read_source(source)?, mode, Grain::Chunk, limits);
-        let mut session = match tags {
-            Some(tags) => with_tags(session, tags)?,
-            None => session,
-        };
+        let mut session = with_tags(session, tags, py)?;
         // A stream before this one had a block for each of its calls, at least.
         session.count_tag_calls_from(first_index);
         let inner = Inner {
@@ -74,6 +71,12 @@ impl BlockReader {
     fn state(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let state = self.state.get_or_try_init(py, || self.lock()?.state.show(py))?;
         Ok(state.clone_ref(py))
+    }
+
+    /// The same for whoever looks only at how the stream has ended: no blocks are made for that.
+    #[getter]
+    fn ending(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.lock()?.state.ending(py))
     }
 
     /// How often which deviation was seen. Unlike the rest of the state, this is watched on each read.

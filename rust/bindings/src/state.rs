@@ -83,6 +83,11 @@ impl State {
         Ok(self.object.clone_ref(py))
     }
 
+    /// Python's state, with no blocks if nobody has asked for any.
+    pub(crate) fn ending(&self, py: Python<'_>) -> Py<PyAny> {
+        self.object.clone_ref(py)
+    }
+
     /// How often which deviation was seen, as the state has it.
     pub(crate) fn quirks<'py>(&self, py: Python<'py>) -> &Bound<'py, PyDict> {
         self.quirks.bind(py)

@@ -94,10 +94,7 @@ impl Translator {
             (false, None) => Mode::Lenient,
         };
         let session = Session::new(read_source(source)?, mode, Grain::Chunk, limits);
-        let session = match tags {
-            Some(tags) => with_tags(session, tags)?,
-            None => session,
-        };
+        let session = with_tags(session, tags, py)?;
         let core = Core::new(session, options);
         let emit = choose("emit", emit, &[("nothing", 0_u8), ("state", 1), ("events", 2), ("chunks", 3)])?;
         let state = (emit > 0).then(|| State::new(py)).transpose()?;

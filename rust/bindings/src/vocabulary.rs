@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use penstock_core::Session;
 use penstock_core::tags::{Body, Element, Grammar, Kept, Marker, MarkerPiece, Role, ValueRule, Vocabulary};
+use penstock_core::{Protocol, Session};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -24,12 +24,18 @@ impl TagGrammar {
     }
 }
 
-/// The session, reading the tags that were asked for: a name, a `TagVocabulary`, or several.
-pub(crate) fn with_tags(session: Session, tags: &Bound<'_, PyAny>) -> PyResult<Session> {
-    let py = tags.py();
+/// The session, reading the tags that were asked for: a name, a `TagVocabulary`, or several. Text alone may have some unasked.
+pub(crate) fn with_tags(session: Session, tags: Option<&Bound<'_, PyAny>>, py: Python<'_>) -> PyResult<Session> {
+    let source = session.protocol().map_or("auto", Protocol::name);
+    if tags.is_none() && session.protocol() != Some(Protocol::Text) {
+        return Ok(session);
+    }
     let compiled = py.import(intern!(py, "penstock.vocabulary"))?.getattr(intern!(py, "compiled"))?;
-    let grammar = compiled.call1((tags, session.limits().tag_bytes))?.cast_into::<TagGrammar>()?;
-    Ok(session.with_tags(Arc::clone(&grammar.get().0)))
+    let grammar: Option<Py<TagGrammar>> = compiled.call1((tags, source, session.limits().tag_bytes))?.extract()?;
+    Ok(match grammar {
+        Some(grammar) => session.with_tags(Arc::clone(&grammar.get().0)),
+        None => session,
+    })
 }
 
 fn read_grammar(grammar: &Bound<'_, PyAny>) -> PyResult<Vocabulary> {
