@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,7 +51,6 @@ async def gate_all(streams: list[list[Any]], policy: Policy) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_gate(policy: str, form: str, sample: Sample, run: Callable[[Any], Any], duel: Callable[..., None]) -> None:
-    logging.getLogger("penstock").setLevel(logging.CRITICAL)
     streams = sample.each(form)
     judge = POLICIES[policy]()
     duel(

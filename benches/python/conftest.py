@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,6 +62,8 @@ def duel(benchmark: Any) -> Callable[..., None]:
 def pytest_configure(config: pytest.Config) -> None:
     # What others warn of when they are first used is theirs.
     config.addinivalue_line("filterwarnings", "ignore")
+    # What a stream lacks is logged by one side of most rows.
+    logging.getLogger("penstock").setLevel(logging.CRITICAL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
