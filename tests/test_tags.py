@@ -228,7 +228,9 @@ def test_several_vocabularies_are_read_at_once(engine: Engine) -> None:
             [("tool_call", "a", '{"q":"weather"}')],
         ),
         ('<invoke name="a"><parameter name="q">4', "2</parameter></invoke>", [("tool_call", "a", '{"q":42}')]),
-        ("<function_results><result tool_use_id='t'>sun", "ny</result>", [("tool_result", "sunny")]),
+        ("<function_results><result tool_use_id='t'>sun", "ny</result>", [("tool_result", "ny")]),
+        ("<function_results>sun", "ny</function_results>", [("tool_result", "ny")]),
+        ("<function_calls>\n<inv", "alid", [("text", "alid")]),
     ],
 )
 def test_the_text_goes_on_from_what_the_prompt_ended_in(

@@ -20,6 +20,8 @@ _PLAIN = re.compile(r"[^\\\x00-\x1f]*")
 _FIRST_HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 _SPACE = re.compile(r"[ \t\n\f\r]*")
 _IN_NUMBER = "0123456789.eE+-"
+# How long a name in the object may be, with its quotes: it is kept until it ends.
+_LONGEST_WORD = 4096
 
 # How long the head is and the name it has; 0 if there is none, None if the text ends too early to tell.
 Head: TypeAlias = tuple[int | None, str | None]
@@ -27,6 +29,8 @@ Head: TypeAlias = tuple[int | None, str | None]
 
 def match_head(text: str, names: tuple[str, ...], arguments: tuple[str, ...]) -> Head:
     """An object up to the end of its name, or up to its arguments if these come first: then there is no name."""
+    if not text.startswith("{"):
+        return 0, None
     at = _behind_space(text, 1)
     while True:
         end = _string_end(text, at)
@@ -44,7 +48,7 @@ def match_head(text: str, names: tuple[str, ...], arguments: tuple[str, ...]) ->
             return end, None
         if member in names:
             name = _unquoted(text[start:end])
-            return (0 if name is None else end), name
+            return (end, name) if name else (0, None)
         comma = _behind_space(text, end)
         if text[comma : comma + 1] != ",":
             return (None if comma == len(text) else 0), None
@@ -204,6 +208,8 @@ class JsonCall:
         self._word += text[:end]
         if self.place == "text":
             self._say(found, is_whole=end is not None)
+        elif len(self._word.encode()) + (1 if end is None else len('""')) > _LONGEST_WORD:
+            self.place = "broken"
         if end is None:
             return len(text)
         if self.place != "broken":

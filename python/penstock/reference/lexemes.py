@@ -50,6 +50,11 @@ class Found:
     is_self_closing: bool = False
     has_repeated: bool = False
 
+    @property
+    def seen(self) -> int:
+        """How much of the text had to be seen to find it."""
+        return self.length + self.lexeme.is_open_ended
+
 
 class Lexeme:
     """A marker, and what it does: `element`, `stop`, `fence`, `cdata open`, `cdata close`, `entity` or `json call`."""
@@ -60,9 +65,10 @@ class Lexeme:
         self.opens: list[int] = []
         self.closes: list[int] = []
         self.starts_with_word = marker[0][0] == "capture"
-        self.ends_with_word = marker[-1][0] == "capture"
+        # Whether it is over only when something else is seen behind it.
+        self.is_open_ended = marker[-1][0] in ("capture", "space")
         self._kept = dict(kept for _, _, attributes in marker for kept in attributes)
-        self._full = re.compile(_full(marker) + ("(?=.)" if self.ends_with_word else ""), re.DOTALL)
+        self._full = re.compile(_full(marker) + ("(?=.)" if self.is_open_ended else ""), re.DOTALL)
         self._cut = re.compile(rf"(?:{'|'.join(_cuts(marker))})\Z")
 
     @property
@@ -165,30 +171,35 @@ class Lexicon:
     def _belongs(self, lexeme: Lexeme, scope: Scope) -> bool:
         if lexeme.starts_with_word or lexeme.meaning == "json call":
             return scope == "section"
+        if lexeme.meaning == "stop":
+            return scope in ("text", "section")
         if lexeme.meaning == "element":
             # `<result>` is a word of many languages: only inside results is it a marker.
             roles = {self.elements[number].role for number in (*lexeme.opens, *lexeme.closes)}
             return scope == "results" or not roles <= {"result", "failure"}
-        return scope == ("text" if lexeme.meaning in ("stop", "fence") else "value")
+        return scope == ("text" if lexeme.meaning == "fence" else "value")
 
     def next_start(self, scope: Scope, text: str, at: int) -> int | None:
         """The next place at or behind `at` where a marker may begin."""
         match = self._starts[scope].search(text, at)
         return match and match.start()
 
-    def look(self, scope: Scope, text: str, place: int, *, is_last: bool, own: int | None = None) -> Found | bool:
+    def look(
+        self, scope: Scope, text: str, place: int, *, is_last: bool, own: int | None = None, may_stop: bool = False
+    ) -> Found | bool:
         """The marker at a place; True if more of the text must come to tell, False if there is none.
 
-        Of several, the one that ends first. An element's own closing marker comes before all others, inside of which it may stand.
+        Of several, the one that is known first; of these a stop sequence, or else the first of the vocabulary. An element's own closing
+        marker comes before all others, inside of which it may stand.
         """
         window = text[place : place + self.tag_bytes + 1]
         may_wait = not is_last and len(text) - place < self.tag_bytes and len(window.encode()) < self.tag_bytes
         closing = next((each for each in self._all if own in each.closes), None)
         groups = [[closing]] if closing else []
-        for lexemes in (*groups, self._scopes[scope]):
+        for lexemes in (*groups, [each for each in self._scopes[scope] if may_stop or each.meaning != "stop"]):
             found = [match for each in lexemes if (match := self._find(each, window))]
             if found:
-                return min(found, key=lambda match: match.length)
+                return min(found, key=lambda match: (match.seen, match.lexeme.meaning != "stop"))
             if may_wait and any(each.may_come(window) for each in lexemes):
                 return True
         return False
@@ -197,7 +208,7 @@ class Lexicon:
         found = lexeme.find(window)
         if found is None:
             return None
-        seen = len(window[: found.length].encode()) + lexeme.ends_with_word
+        seen = len(window[: found.length].encode()) + lexeme.is_open_ended
         return found if seen <= self.tag_bytes else None
 
 

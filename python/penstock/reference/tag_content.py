@@ -55,9 +55,6 @@ class TagContent:
         return self._grammar.elements[self._stack[-1]]
 
     def _content(self, text: str) -> int:
-        """Takes text that is no marker; says how much of it belongs where the text is."""
-        if not text:
-            return 0
         match self._state:
             case "text" | "fence":
                 self._is_at_line_start = text.endswith("\n")
@@ -75,7 +72,7 @@ class TagContent:
             case "results":
                 self._loose_result(text)
             case _:  # "result"
-                self._grow("text", self._trimmer.push(text))
+                self._grow("text", self._trimmer.push(self._unprompted(text)))
         return len(text)
 
     def _say(self, kind: str, text: str) -> None:
@@ -91,9 +88,8 @@ class TagContent:
         return True
 
     def _unprompted(self, text: str) -> str:
-        known = min(self._prompted, len(text))
-        self._prompted -= known
-        return text[known:]
+        """The text without what came with the prompt."""
+        return text[self._prompted :]
 
     def _said_in_section(self, text: str) -> str:
         """Text in a section without what says nothing there: white space between calls, and what makes a list of them."""
@@ -101,9 +97,9 @@ class TagContent:
 
     def _section_text(self, text: str) -> None:
         """What says something in a section is text, from there to the next marker."""
-        text = text if self._has_section_text else self._said_in_section(text)
-        self._has_section_text |= bool(text)
-        self._say("text", text)
+        said = text if self._has_section_text else self._said_in_section(text)
+        self._has_section_text |= bool(said)
+        self._say("text", min(said, self._unprompted(text), key=len))
 
     def _stray_text(self, text: str) -> None:
         parameters = self._parameters
@@ -144,11 +140,11 @@ class TagContent:
 
     def _loose_result(self, text: str) -> None:
         """Text between results: a result that nothing announced."""
-        text = text if self._has_loose_result else text.lstrip(SPACE)
-        if text and not self._has_loose_result:
+        said = text if self._has_loose_result else text.lstrip(SPACE)
+        if said and not self._has_loose_result:
             self._has_loose_result = True
             self._open_result(None, is_failure=False)
-        self._grow("text", text)
+        self._grow("text", min(said, self._unprompted(text), key=len))
 
     def _open_result(self, call_id: str | None, *, is_failure: bool) -> None:
         self._ops.append(("open", "tool_result", "tool_result", None if call_id is None else self._plain(call_id)))

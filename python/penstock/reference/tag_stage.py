@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TagStage"]
 
-_ENDS_TEXT = frozenset({"thinking", "refusal", "data", "tool_call", "raw"})
+_ENDS_TEXT = frozenset({"thinking", "refusal", "signature", "data", "tool_call", "raw"})
 # What does not count behind a stop sequence.
-_LATE = _ENDS_TEXT | {"content", "signature", "note", "extra", "blank"}
+_LATE = _ENDS_TEXT | {"content", "note", "extra", "blank"}
 
 
 class _Text:
@@ -93,7 +93,7 @@ class TagStage:
         return self._for_each(self._release)
 
     def _for_each(self, make: Callable[[_Choice], list[Delta]]) -> list[tuple[int, list[Delta]]]:
-        made = [(number, make(choice)) for number, choice in self._choices.items()]
+        made = [(number, make(choice)) for number, choice in sorted(self._choices.items())]
         return [(number, deltas) for number, deltas in made if deltas]
 
     def _release(self, choice: _Choice) -> list[Delta]:
@@ -191,4 +191,6 @@ def _joined(deltas: list[Delta]) -> list[Delta]:
             joined += same
         else:
             joined.append(("grow", (part, "".join(text for _, (_, text), _ in same)), same[0][2]))
+            # The other places of the chunk have said it, too.
+            joined += [("announced", None, path) for _, _, path in same[1:] if path]
     return joined

@@ -31,14 +31,14 @@ class TagScanner(TagContent):
         self._held = ""
 
     def begin(self, prefill: str) -> list[Op]:
-        """Takes what the prompt ended in; gives what it leaves open: a call with all it has, of thinking only that it began."""
+        """Takes what the prompt ended in; gives what it leaves open: a call with all that it has, any other block without."""
         ops = self.feed(prefill)
         self._prompted = len(self._held)
         openings = [number for number, op in enumerate(ops) if op[0] == "open"]
         if not self._stack or not openings or ("close",) in ops[openings[-1] :]:
             return []
         left = ops[openings[-1] :]
-        return left[:1] if left[0][1] == "thinking" else left
+        return [op for op in left if left[0][1] == "tool_call" or op[0] != "grow"]
 
     def feed(self, text: str) -> list[Op]:
         """Takes the next piece of the text."""
@@ -65,40 +65,44 @@ class TagScanner(TagContent):
         self._held = ""
         start = at = 0
         while start < len(text) and not self.is_stopped:
-            state, scope = self._state, self._scope
-            place = self._lexicon.next_start(scope, text, at)
+            place = self._lexicon.next_start(self._scope, text, at)
             end = len(text) if place is None else place
-            if scope == "section" and self._said_in_section(text[start:end]):
-                # Text makes an end of looking for what only stands first in a section.
-                start += self._content(text[start:end])
+            if self._state in ("section", "arguments", "object") and start < end:
+                # Other markers count behind the end of a call, and behind text in a section.
+                start += self._take(text[start:end])
                 at = start
                 continue
-            own = self._stack[-1] if self._stack else None
-            found = True if place is None else self._lexicon.look(scope, text, place, is_last=is_last, own=own)
+            found = True if place is None else self._look(text, place, is_last=is_last)
+            at = end + 1
             if found is False:
-                at = end = end + 1
-                if state != "section":
-                    continue
-            start += self._content(text[start:end])
-            if start < end:
-                # What ends by itself has ended: from here on other markers count.
-                at = start
-            elif found is True:
+                continue
+            self._take(text[start:end])
+            start = end
+            if found is True:
                 self._held = text[end:]
                 break
-            elif found is not False:
-                at = end + 1
-                if self._token(found, text[end : end + found.length]):
-                    start = at = end + found.length
-                    self._prompted = max(0, self._prompted - found.length)
+            if self._token(found, text[end : end + found.length]):
+                start = at = end + found.length
+                self._prompted = max(0, self._prompted - found.length)
         return self._ops
+
+    def _look(self, text: str, place: int, *, is_last: bool) -> Found | bool:
+        own = self._stack[-1] if self._stack else None
+        may_stop = self._state in ("text", "fence", "section")
+        return self._lexicon.look(self._scope, text, place, is_last=is_last, own=own, may_stop=may_stop)
+
+    def _take(self, text: str) -> int:
+        """Takes text that is no marker; says how much of it belongs where the text is."""
+        taken = self._content(text) if text else 0
+        self._prompted = max(0, self._prompted - taken)
+        return taken
 
     def _token(self, found: Found, text: str) -> bool:
         """Takes a marker; False if it is content here."""
         match found.lexeme.meaning:
             case "element":
                 return self._element_token(found)
-            case "stop" if self._state == "text":
+            case "stop":
                 self.is_stopped = True
                 self._ops.append(("stopped", text))
                 return True
@@ -238,11 +242,12 @@ class TagScanner(TagContent):
         return self._stray(found)
 
     def _json_token(self, found: Found) -> bool:
-        """A marker where JSON is expected: inside of a string it is text."""
+        """A marker where JSON is expected: inside of a string it is text. Behind arguments that are over, any other is no part of them."""
         inside = self._call.inside if self._call else None
         progress = inside.progress if isinstance(inside, Arguments) else inside
         is_in_string = isinstance(progress, Parameters) or progress is None or progress.is_in_string
-        acts = self._closes_any(found) or self._opens(found, "section", "call") is not None
+        is_over = isinstance(inside, Arguments) and inside.progress.is_over
+        acts = is_over or self._closes_any(found) or self._opens(found, "section", "call") is not None
         if is_in_string or not acts:
             self._flag()
             return False
@@ -299,7 +304,7 @@ class TagScanner(TagContent):
         call_id = shape.call_id
         for capture, value in found.captures.items():
             call_id = call_id.replace(f"{{{capture}}}", value)
-        self._ops += [("end_text",), ("open", "tool_call", name, call_id or found.captures.get("id"))]
+        self._ops += [("end_text",), ("open", "tool_call", name, call_id or self._plain(found.captures.get("id", "")))]
         self._stack.append(element)
         self._call = Call(name, Arguments() if shape.body == "arguments" else Parameters())
         if found.is_self_closing:

@@ -33,7 +33,8 @@ impl Scanner {
             ops.push(Op::Quirk(Quirk::RepeatedAttribute));
         }
         let made = Some(captures.fill(&shape.call_id)).filter(|id| !id.is_empty());
-        let id = made.or_else(|| captures.get("id").map(str::to_owned));
+        let given = || captures.get("id").map(|id| self.plain(id).into_owned()).filter(|id| !id.is_empty());
+        let id = made.or_else(given);
         let inside = match shape.body {
             Body::Arguments => Inside::Arguments(Arguments::default()),
             Body::Elements | Body::JsonCalls { .. } => Inside::Parameters(Parameters::default()),

@@ -3,6 +3,7 @@
 use memchr::{memchr, memchr2, memchr3};
 
 use super::lexeme::{Captures, Matched, Shape};
+use super::lookup::{Found, Looking, Lookup, Scope};
 use super::tag::{Tag, TagHead};
 use super::vocabulary::{Body, Element, Kept, Marker, MarkerPiece, Role, Vocabulary, VocabularyError};
 
@@ -57,19 +58,6 @@ impl Lexeme {
     }
 }
 
-/// Where some markers are looked for and others are not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// In text, in thinking and between the elements of a call.
-    Text,
-    /// In a section, as long as nothing but white space was in it.
-    Section,
-    /// In results.
-    Results,
-    /// In a value.
-    Value,
-}
-
 /// The markers of one scope, and how each may begin.
 #[derive(Clone, Debug)]
 struct Table {
@@ -80,22 +68,6 @@ struct Table {
     is_first: [bool; 256],
     /// Which byte may stand behind the first.
     is_second: [bool; 256],
-}
-
-/// A marker that was found.
-#[derive(Debug)]
-pub(super) struct Found<'t> {
-    pub(super) lexeme: usize,
-    pub(super) length: usize,
-    pub(super) captures: Captures<'t>,
-}
-
-/// Whether a marker stands at a place.
-#[derive(Debug)]
-pub(super) enum Lookup<'t> {
-    Found(Found<'t>),
-    Partial,
-    No,
 }
 
 /// A vocabulary made ready, for any number of streams.
@@ -147,13 +119,13 @@ impl Grammar {
         self.table(scope).next_start(text, at)
     }
 
-    /// The marker at the beginning of a text. What closes the element that is open, `own`, comes first: it may stand inside of what looks
-    /// like another. At the end of the input nothing more can come.
-    pub(super) fn lookup<'t>(&'t self, own: Option<usize>, scope: Scope, text: &'t str, is_last: bool) -> Lookup<'t> {
-        let may_come = text.len() < self.tag_bytes && !is_last;
+    /// The marker at the beginning of a text. What closes the element that is open comes first: it may stand inside of what looks like
+    /// another.
+    pub(super) fn lookup<'t>(&'t self, text: &'t str, looking: &Looking) -> Lookup<'t> {
+        let may_come = text.len() < self.tag_bytes && !looking.is_last;
         // A name that is cut where nothing more can come is no tag's.
         let head = text.starts_with('<').then(|| TagHead::read(text)).filter(|head| may_come || !head.is_cut());
-        let closing = own.and_then(|own| self.lexemes.get(own).map(|lexeme| (own, lexeme)));
+        let closing = looking.own.and_then(|own| self.lexemes.get(own).map(|lexeme| (own, lexeme)));
         if let Some((own, lexeme)) = closing {
             match lexeme.matches(text, head, &mut Captures::default()) {
                 Matched::Full(length) if length <= self.tag_bytes => {
@@ -163,22 +135,32 @@ impl Grammar {
                 Matched::Full(_) | Matched::Partial | Matched::No => {}
             }
         }
-        self.lookup_any(self.table(scope), text, head, may_come)
+        self.lookup_any(text, looking, head, may_come)
     }
 
-    /// Any of the markers of a table: of several, the one that ends first.
-    fn lookup_any<'t>(&'t self, table: &Table, text: &'t str, head: Option<TagHead<'t>>, may_come: bool) -> Lookup<'t> {
-        let mut best: Option<Found<'t>> = None;
+    /// Any of the markers of a scope: of several, the one that is known first. Of these a stop sequence, or else the first of the vocabulary.
+    fn lookup_any<'t>(
+        &'t self,
+        text: &'t str,
+        looking: &Looking,
+        head: Option<TagHead<'t>>,
+        may_come: bool,
+    ) -> Lookup<'t> {
+        let mut best: Option<((usize, bool, usize), Found<'t>)> = None;
         let mut is_partial = false;
-        for number in table.candidates(head) {
+        for number in self.table(looking.scope).candidates(head) {
             let Some(lexeme) = self.lexemes.get(number) else { continue };
+            let is_stop = lexeme.meaning == Meaning::Stop;
+            if is_stop && !looking.may_stop {
+                continue;
+            }
             let mut captures = Captures::default();
             match lexeme.matches(text, head, &mut captures) {
                 Matched::Full(length) => {
-                    let seen = length + usize::from(ends_in_word(&lexeme.shape));
-                    let is_better = best.as_ref().is_none_or(|best| length < best.length);
-                    if seen <= self.tag_bytes && is_better {
-                        best = Some(Found { lexeme: number, length, captures });
+                    let seen = length + usize::from(is_open_ended(&lexeme.shape));
+                    let rank = (seen, !is_stop, number);
+                    if seen <= self.tag_bytes && best.as_ref().is_none_or(|(best, _)| rank < *best) {
+                        best = Some((rank, Found { lexeme: number, length, captures }));
                     }
                 }
                 Matched::Partial => is_partial |= may_come,
@@ -186,7 +168,7 @@ impl Grammar {
             }
         }
         match best {
-            Some(found) => Lookup::Found(found),
+            Some((_, found)) => Lookup::Found(found),
             None if is_partial => Lookup::Partial,
             None => Lookup::No,
         }
@@ -220,14 +202,14 @@ fn closing(element: usize, lexemes: &[Lexeme]) -> Option<usize> {
     lexemes.iter().position(|lexeme| lexeme.closes.contains(&element))
 }
 
-/// Adds a marker, unless it is there.
+/// Adds a marker, unless it is there. The same text may end the answer where it is visible, and be a tag elsewhere.
 fn add(shape: Shape, meaning: Meaning, lexemes: &mut Vec<Lexeme>) -> Option<&mut Lexeme> {
-    let known = lexemes.iter().position(|known| known.shape == shape);
+    let known = lexemes.iter().position(|known| known.meaning == meaning && known.shape == shape);
     let at = known.unwrap_or_else(|| {
         lexemes.push(Lexeme::new(shape, meaning));
         lexemes.len() - 1
     });
-    lexemes.get_mut(at).filter(|lexeme| lexeme.meaning == meaning)
+    lexemes.get_mut(at)
 }
 
 fn add_element(number: usize, element: &Element, lexemes: &mut Vec<Lexeme>) {
@@ -277,8 +259,8 @@ fn check(shape: &Shape, allowed: usize) -> Result<(), VocabularyError> {
 }
 
 /// Whether a marker is over only when something else is seen behind it.
-fn ends_in_word(shape: &Shape) -> bool {
-    matches!(shape, Shape::Pieces(pieces) if matches!(pieces.last(), Some(MarkerPiece::Capture(_))))
+fn is_open_ended(shape: &Shape) -> bool {
+    matches!(shape, Shape::Pieces(pieces) if matches!(pieces.last(), Some(MarkerPiece::Capture(_) | MarkerPiece::Space)))
 }
 
 /// Whether a marker is looked for in a scope.
@@ -297,7 +279,8 @@ fn belongs(lexeme: &Lexeme, vocabulary: &Vocabulary, scope: Scope) -> bool {
             };
             scope == Scope::Results || !lexeme.opens.iter().chain(&lexeme.closes).all(is_result)
         }
-        Meaning::Stop | Meaning::Fence => scope == Scope::Text,
+        Meaning::Stop => matches!(scope, Scope::Text | Scope::Section),
+        Meaning::Fence => scope == Scope::Text,
         Meaning::CdataOpen | Meaning::CdataClose | Meaning::Entity => scope == Scope::Value,
         Meaning::JsonCall => scope == Scope::Section,
     }

@@ -9,6 +9,9 @@ use super::attributes::spaces;
 use super::lexeme::{Captures, Matched};
 use crate::wire::progress::JsonProgress;
 
+/// How long a name in the object may be. No tool has one that is nearly as long, and it is kept until it ends.
+const LONGEST_WORD: usize = 4096;
+
 /// What a member of the object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Member {
@@ -47,6 +50,7 @@ enum End {
 pub(super) fn match_head(text: &str, names: &[String], arguments: &[String], captures: &mut Captures<'_>) -> Matched {
     let names = Names { names, arguments };
     let bytes = text.as_bytes();
+    let Some(b'{') = bytes.first() else { return Matched::No };
     let mut at = 1;
     loop {
         at += spaces(bytes, at);
@@ -69,7 +73,9 @@ pub(super) fn match_head(text: &str, names: &[String], arguments: &[String], cap
             Member::Arguments => return Matched::Full(colon + 1),
             Member::Name => match string_end(bytes, start) {
                 End::At(end) => {
-                    let Some(name) = text.get(start..end).and_then(unquoted) else { return Matched::No };
+                    let Some(name) = text.get(start..end).and_then(unquoted).filter(|name| !name.is_empty()) else {
+                        return Matched::No;
+                    };
                     captures.keep("name", name);
                     return Matched::Full(end);
                 }
@@ -289,7 +295,9 @@ impl JsonCall {
         let (Place::Key(word) | Place::Name(word)) = &mut self.place else { return 0 };
         let length = end.map_or(text.len(), |at| at + 1);
         word.push_str(text.get(..length).unwrap_or_default());
-        if end.is_some() {
+        if word.len() > LONGEST_WORD {
+            self.place = Place::Broken;
+        } else if end.is_some() {
             self.end_word(found);
         }
         length

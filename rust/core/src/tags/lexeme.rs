@@ -206,6 +206,7 @@ const LONGEST_ENTITY: usize = 10;
 
 fn match_entity<'t>(text: &'t str, captures: &mut Captures<'t>) -> Matched {
     let bytes = text.as_bytes();
+    let Some(b'&') = bytes.first() else { return Matched::No };
     let window = bytes.get(..bytes.len().min(LONGEST_ENTITY)).unwrap_or_default();
     let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
     match window.iter().skip(1).position(|byte| !is_inside(byte)) {

@@ -6,7 +6,7 @@
 //! result only its own close marker acts. (5) Nothing closes that was not opened. (6) What a marker of the vocabulary is in text is never
 //! text, whatever else is wrong with it. (7) Nothing is corrected in silence: each repair is a quirk, each suspicion a note on the block.
 //!
-//! `lexeme` says what a marker is, `grammar` finds the next one, `scanner` goes through the text, `transitions` and
+//! `lexeme` says what a marker is, `lookup` what is looked for, `grammar` finds the next one, `scanner` goes through the text, `transitions` and
 //! `calling` say what each marker does, `call`, `value` and `json_call` make arguments of what a call holds, `text` and `stage` stand between the decoder and the machine.
 
 mod attributes;
@@ -15,6 +15,7 @@ mod calling;
 mod grammar;
 mod json_call;
 mod lexeme;
+mod lookup;
 mod op;
 mod scanner;
 mod stage;

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::call::{Call, Inside};
-use super::grammar::{Grammar, Lookup, Scope};
+use super::grammar::Grammar;
 use super::json_call;
+use super::lookup::{Ahead, Looking, Lookup, Scope};
 use super::op::{Op, Opened};
 use super::transitions::open_result;
 use super::value::Trimmer;
@@ -111,7 +112,7 @@ impl Scanner {
         }
     }
 
-    /// Takes what the prompt ended in. What it leaves open goes on.
+    /// Takes what the prompt ended in. What it leaves open goes on: a call with all that it has, any other block without.
     pub(super) fn begin(&mut self, prefill: &str) -> Vec<Op<'static>> {
         let mut ops = Vec::new();
         self.scan(prefill, false, &mut ops);
@@ -121,9 +122,9 @@ impl Scanner {
         let Some(opening) = opening.filter(|&at| !ops.iter().skip(at).any(|op| *op == Op::Close)) else {
             return Vec::new();
         };
-        let is_thinking = ops.get(opening) == Some(&Op::Open(Opened::Thinking));
-        let length = if is_thinking { 1 } else { ops.len() };
-        ops.into_iter().skip(opening).take(length).map(Op::into_owned).collect()
+        let is_call = matches!(ops.get(opening), Some(Op::Open(Opened::Call { .. })));
+        let is_told = |op: &Op<'_>| is_call || !matches!(op, Op::Grow(..));
+        ops.into_iter().skip(opening).filter(is_told).map(Op::into_owned).collect()
     }
 
     /// Whether a piece is more of the thinking that is open, or of the text outside of everything, with nothing in it that could be a marker.
@@ -165,36 +166,28 @@ impl Scanner {
         // What is found is lent from it while the scanner changes.
         let grammar = Arc::clone(&self.grammar);
         // What stands before `start` is done with, what stands before `at` begins no marker.
-        let (mut start, mut at) = (0, 0);
+        let (mut start, mut at, mut ahead) = (0, 0, Ahead::default());
         while start < text.len() && !self.is_stopped {
             let scope = self.scope();
-            let next = grammar.next_start(scope, text.as_bytes(), at);
+            let next = ahead.next_start(&grammar, scope, text.as_bytes(), at);
             let place = next.unwrap_or(text.len());
             let Some(rest) = text.get(place..) else {
                 at = place + 1;
                 continue;
             };
-            if scope == Scope::Section && self.says_something(text.get(start..place).unwrap_or_default()) {
-                // Text makes an end of looking for what only stands first in a section.
-                start += self.content(text.get(start..place).unwrap_or_default(), ops);
+            if self.may_change() && start < place {
+                // Other markers count behind the end of a call, and behind text in a section.
+                start += self.take(text.get(start..place).unwrap_or_default(), ops);
                 at = start;
                 continue;
             }
             let look = if next.is_some() { self.look(&grammar, scope, rest, is_last) } else { Lookup::Partial };
-            let width = rest.chars().next().map_or(1, char::len_utf8);
+            at = place + rest.chars().next().map_or(1, char::len_utf8);
             if let Lookup::No = look {
-                at = place + width;
-                if !matches!(self.state(), State::Section(_)) {
-                    continue;
-                }
-            }
-            let end = if let Lookup::No = look { at } else { place };
-            start += self.content(text.get(start..end).unwrap_or_default(), ops);
-            if start < end {
-                // What ends by itself has ended: from here on other markers count.
-                at = start;
                 continue;
             }
+            self.take(text.get(start..place).unwrap_or_default(), ops);
+            start = place;
             match look {
                 Lookup::No => {}
                 Lookup::Partial => {
@@ -202,31 +195,42 @@ impl Scanner {
                     return;
                 }
                 Lookup::Found(found) => {
-                    let length = found.length;
                     if self.token(&found, rest, ops) {
-                        start = place + length;
+                        start = place + found.length;
                         at = start;
-                        self.prompted = self.prompted.saturating_sub(length);
-                    } else {
-                        at = place + width;
+                        self.prompted = self.prompted.saturating_sub(found.length);
                     }
                 }
             }
         }
     }
 
+    /// Whether what is said here may change which markers count, before the next of them comes.
+    fn may_change(&self) -> bool {
+        matches!(self.state(), State::Section(_) | State::Arguments(_) | State::Object(_))
+    }
+
+    /// Whether a stop sequence ends the text here: it does where text is visible.
+    fn may_stop(&self) -> bool {
+        matches!(self.state(), State::Text | State::Fence | State::Section(_))
+    }
+
+    /// Takes text that is no marker; says how much of it belongs where the text is.
+    fn take<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) -> usize {
+        let taken = if text.is_empty() { 0 } else { self.content(text, ops) };
+        self.prompted = self.prompted.saturating_sub(taken);
+        taken
+    }
+
     /// The marker at the beginning of a text that counts here.
     fn look<'g>(&self, grammar: &'g Grammar, scope: Scope, text: &'g str, is_last: bool) -> Lookup<'g> {
         let window = text.get(..window_end(text, grammar.tag_bytes)).unwrap_or(text);
         let own = self.stack.last().and_then(|&top| grammar.close_of(top));
-        grammar.lookup(own, scope, window, is_last || window.len() < text.len())
+        let cannot_grow = is_last || window.len() < text.len();
+        grammar.lookup(window, &Looking { own, scope, is_last: cannot_grow, may_stop: self.may_stop() })
     }
 
-    /// Takes text that is no marker; says how much of it belongs where the text is.
     fn content<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) -> usize {
-        if text.is_empty() {
-            return 0;
-        }
         match self.state() {
             State::Text | State::Fence => {
                 self.is_at_line_start = text.ends_with('\n');
@@ -247,16 +251,17 @@ impl Scanner {
             State::Object(_) => return self.push_object(text, ops),
             State::Value(_) => self.push_value(text, ops),
             State::Results(_) => self.loose_result(text, ops),
-            State::Result(_) => self.trimmer.push(text, |piece| grow(Part::Text, piece.to_owned(), ops)),
+            State::Result(_) => {
+                let said = self.unprompted(text);
+                self.trimmer.push(said, |piece| grow(Part::Text, piece.to_owned(), ops));
+            }
         }
         text.len()
     }
 
     /// The text without what came with the prompt.
-    fn unprompted<'t>(&mut self, text: &'t str) -> &'t str {
-        let known = self.prompted.min(text.len());
-        self.prompted -= known;
-        text.get(known..).unwrap_or_default()
+    fn unprompted<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.prompted.min(text.len())..).unwrap_or_default()
     }
 
     /// What is left of text in a section without what says nothing there: white space between calls, and what makes a list of them.
@@ -266,16 +271,17 @@ impl Scanner {
         text.trim_start_matches(|each: char| each.is_ascii_whitespace() || (is_list && matches!(each, '[' | ',' | ']')))
     }
 
-    fn says_something(&self, text: &str) -> bool {
-        !self.said_in_section(text).is_empty()
-    }
-
     /// What says something in a section is text, from there to the next marker.
     fn section_text<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) {
-        let text = if self.has_section_text { text } else { self.said_in_section(text) };
-        if !text.is_empty() {
-            self.has_section_text = true;
-            ops.push(Op::Text(Cow::Borrowed(text)));
+        let said = if self.has_section_text { text } else { self.said_in_section(text) };
+        if said.is_empty() {
+            return;
+        }
+        self.has_section_text = true;
+        let new = self.unprompted(text);
+        let shown = if new.len() < said.len() { new } else { said };
+        if !shown.is_empty() {
+            ops.push(Op::Text(Cow::Borrowed(shown)));
         }
     }
 
@@ -332,16 +338,17 @@ impl Scanner {
     }
 
     /// Text between results: a result that nothing announced.
-    fn loose_result(&mut self, text: &str, ops: &mut Vec<Op<'_>>) {
+    fn loose_result(&mut self, whole: &str, ops: &mut Vec<Op<'_>>) {
         let text =
-            if self.has_loose_result { text } else { text.trim_start_matches(|c: char| c.is_ascii_whitespace()) };
+            if self.has_loose_result { whole } else { whole.trim_start_matches(|c: char| c.is_ascii_whitespace()) };
         if text.is_empty() {
             return;
         }
         if !std::mem::replace(&mut self.has_loose_result, true) {
             open_result(None, false, ops);
         }
-        grow(Part::Text, text.to_owned(), ops);
+        let new = self.unprompted(whole);
+        grow(Part::Text, if new.len() < text.len() { new } else { text }.to_owned(), ops);
     }
 
     /// Whether a marker here would stand inside of a string.
@@ -351,6 +358,11 @@ impl Scanner {
             Some(Inside::Object(object)) => object.is_in_string(),
             Some(Inside::Parameters(_)) | None => false,
         }
+    }
+
+    /// Whether the JSON that a call holds has ended.
+    pub(super) fn has_all_arguments(&self) -> bool {
+        matches!(&self.call, Some(Call { inside: Inside::Arguments(arguments), .. }) if arguments.is_over())
     }
 
     pub(super) fn is_decoding(&self) -> bool {

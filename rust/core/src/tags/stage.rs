@@ -20,6 +20,7 @@ use crate::intake::KEPT_DELTAS;
 pub(crate) struct Stage {
     grammar: Arc<Grammar>,
     longest_value: usize,
+    /// In the order of their numbers.
     choices: Vec<Choice>,
     numbers: Numbers,
     /// The element of a body whose text has been shown.
@@ -97,10 +98,9 @@ impl Stage {
         if delta == Delta::End {
             self.finish(out);
         }
-        let new = || Choice { number, ..Choice::default() };
-        let at = self.choices.iter().position(|choice| choice.number == number).unwrap_or_else(|| {
-            self.choices.push(new());
-            self.choices.len() - 1
+        let at = self.choices.binary_search_by_key(&number, |choice| choice.number).unwrap_or_else(|at| {
+            self.choices.insert(at, Choice { number, ..Choice::default() });
+            at
         });
         let Some(choice) = self.choices.get_mut(at) else { return };
         // A body says begin, text and end of an element in the same place.
@@ -127,7 +127,9 @@ impl Stage {
     pub(crate) fn release(&mut self, deltas: &mut Vec<Located<'_>>) {
         for choice in &mut self.choices {
             let mut out = choice.out(deltas, &mut self.numbers);
-            for text in choice.text.iter_mut().chain(choice.numbered.values_mut()) {
+            let mut numbered: Vec<(&u64, &mut Text)> = choice.numbered.iter_mut().collect();
+            numbered.sort_unstable_by_key(|(slot, _)| **slot);
+            for text in choice.text.iter_mut().chain(numbered.into_iter().map(|(_, text)| text)) {
                 text.release(&mut out);
             }
             if choice.is_stopped && !choice.is_finished {
@@ -191,6 +193,7 @@ impl Choice {
             Delta::Thinking(_)
             | Delta::Refusal(_)
             | Delta::Raw { .. }
+            | Delta::Signature(_)
             | Delta::ThinkingData(_)
             | Delta::Call(_)
             | Delta::Open { .. } => {
@@ -202,7 +205,6 @@ impl Choice {
             | Delta::Announced
             | Delta::Text(_)
             | Delta::Repeated
-            | Delta::Signature(_)
             | Delta::Note { .. }
             | Delta::Quirk(_)
             | Delta::Refused(_)
@@ -245,7 +247,8 @@ impl Choice {
                 self.late.insert(*slot);
                 true
             }
-            Delta::Grow { slot, .. } | Delta::NoteOn { slot, .. } | Delta::Close { slot } => self.late.contains(slot),
+            Delta::Grow { slot, .. } => self.late.contains(slot) || self.numbered.contains_key(slot),
+            Delta::NoteOn { slot, .. } | Delta::Close { slot } => self.late.contains(slot),
             Delta::Text(_)
             | Delta::Thinking(_)
             | Delta::Signature(_)

@@ -1,7 +1,7 @@
 //! One text on its way into blocks.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::op::{Op, Opened};
 use super::scanner::Scanner;
@@ -25,6 +25,8 @@ pub(super) struct Numbers {
     made: Vec<usize>,
     /// All other ids.
     ids: HashSet<String>,
+    /// The last suffix that was put behind an id to make it another.
+    suffixes: HashMap<String, u64>,
 }
 
 /// One text, and the blocks that it has come to.
@@ -117,8 +119,15 @@ impl Numbers {
             self.made.push(number);
             return stem;
         }
-        let suffixed = (1..).map(|suffix| numbered(&stem, suffix));
-        let id = std::iter::once(stem.clone()).chain(suffixed).find(|id| !self.is_taken(id)).unwrap_or_default();
+        let mut id = stem.clone();
+        let mut suffix = self.suffixes.get(&stem).copied().unwrap_or_default();
+        while self.is_taken(&id) {
+            suffix += 1;
+            id = numbered(&stem, suffix);
+        }
+        if suffix > 0 {
+            self.suffixes.insert(stem, suffix);
+        }
         self.ids.insert(id.clone());
         id
     }

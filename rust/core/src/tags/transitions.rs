@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::grammar::{Found, Meaning};
+use super::grammar::Meaning;
 use super::lexeme::decoded;
+use super::lookup::Found;
 use super::op::{Op, Opened};
 use super::scanner::{Scanner, State, grow, grow_arguments};
 use super::value::Trimmer;
@@ -23,7 +24,7 @@ impl Scanner {
         let Some(meaning) = self.grammar.meaning(found.lexeme) else { return false };
         match meaning {
             Meaning::Element => self.element_token(found, ops),
-            Meaning::Stop if self.state() == State::Text => {
+            Meaning::Stop => {
                 self.is_stopped = true;
                 ops.push(Op::Stopped(text.get(..found.length).unwrap_or_default().to_owned()));
                 true
@@ -43,7 +44,6 @@ impl Scanner {
                 !is_kept
             }
             Meaning::JsonCall => self.open_object(&found.captures, ops),
-            Meaning::Stop => false,
         }
     }
 
@@ -204,10 +204,11 @@ impl Scanner {
         self.stray(found, ops)
     }
 
-    /// A marker where JSON is expected: inside of a string it is text.
+    /// A marker where JSON is expected: inside of a string it is text. Behind arguments that are over, any other is no part of them.
     fn json_token(&mut self, element: usize, found: &Found<'_>, ops: &mut Vec<Op<'_>>) -> bool {
         let is_call = self.grammar.role(element) == Some(Role::Call);
-        if self.is_in_string() || !(self.closes_any(found) || self.opens_call(found)) {
+        let acts = self.closes_any(found) || self.opens_call(found) || self.has_all_arguments();
+        if self.is_in_string() || !acts {
             self.flag();
             return false;
         }
