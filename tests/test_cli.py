@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import penstock
 from penstock import cli, demo
 
 DEMO = [sys.executable, "-m", "penstock", "demo"]
@@ -92,6 +93,12 @@ def test_control_c_ends_the_command_without_a_traceback(monkeypatch: pytest.Monk
     finally:
         signal.signal(signal.SIGINT, inherited)
     assert left.value.code == cli.INTERRUPTED
+
+
+def test_the_version_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["--version"])
+    assert (left.value.code, capsys.readouterr().out) == (0, f"penstock {penstock.__version__}\n")
 
 
 @pytest.mark.parametrize("arguments", [[], ["unknown"], ["demo", "--delay", "soon"]])

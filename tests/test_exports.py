@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -29,6 +31,11 @@ def test_the_public_names_are_those_of_all() -> None:
     }
     assert names == set(penstock.__all__)
     assert sorted(penstock.__all__) == penstock.__all__
+
+
+def test_the_version_is_that_of_the_workspace() -> None:
+    manifest = tomllib.loads((Path(__file__).parent.parent / "Cargo.toml").read_text(encoding="utf-8"))
+    assert penstock.__version__ == manifest["workspace"]["package"]["version"]
 
 
 def test_the_names_that_existing_policies_import_are_there() -> None:

@@ -1,6 +1,7 @@
 """Turns the stream of a language model into blocks, and shows each chunk to a policy."""
 
 from penstock._core import SseFramer
+from penstock._core import __version__ as __version__
 from penstock.audit import AuditRecord, CallRecord
 from penstock.blocking import BlockingGate
 from penstock.blocks import (

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock import demo
+from penstock import __version__, demo
 from penstock.grammar import FORMATS, check, check_body
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="penstock", description="The gate that controls a stream.")
+    parser.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     show = commands.add_parser("demo", help="stream an answer through the processor and block one of its tool calls")
     show.add_argument("--delay", type=float, default=0.02, help="seconds between chunks (default: %(default)s)")
