@@ -6,6 +6,8 @@ import argparse
 import asyncio
 import os
 import sys
+from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"penstock {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     show = commands.add_parser("demo", help="stream an answer through the processor and block one of its tool calls")
-    show.add_argument("--delay", type=float, default=0.02, help="seconds between chunks (default: %(default)s)")
+    show.add_argument("--delay", type=_seconds, default=0.02, help="seconds between chunks (default: %(default)s)")
     show.set_defaults(run=_demo)
     judge = commands.add_parser(
         "check", help="check a recorded answer by the grammar of its format", epilog=f"exit codes: {EXIT_CODES}"
@@ -61,6 +63,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_check_arguments(judge)
     judge.set_defaults(run=_check)
     return parser
+
+
+def _seconds(text: str) -> float:
+    with suppress(ValueError):
+        if 0 <= (seconds := float(text)) < inf:
+            return seconds
+    msg = f"expected a number of seconds from 0 on, not {text!r}"
+    raise argparse.ArgumentTypeError(msg)
 
 
 def _add_check_arguments(judge: argparse.ArgumentParser) -> None:
