@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 from penstock.audit import Audit
 from penstock.engine import check_type, log
@@ -25,6 +25,7 @@ from penstock.judging import (
     settled_by_rules,
     text_of,
 )
+from penstock.options import TranslatorOptions, check_options
 from penstock.policy import Policy, PolicyContext
 from penstock.timeouts import checked_seconds
 from penstock.verdicts import deny
@@ -59,7 +60,8 @@ class Gate:
         max_concurrent: How many blocks are judged at once.
         audit: Takes the record of the stream at its end, sync or async; by default it is logged under `penstock.audit`.
         audit_content: Whether the record has what the calls say.
-        options: As for `Translator`: `strict`, `limits`, `coalesce`, `on_interrupt`, `text_after_calls`, `model`, `message_id`, `created`.
+        options: As for `Translator`: `strict`, `limits`, `tags`, `coalesce`, `on_interrupt`, `text_after_calls`, `model`, `message_id`,
+            `created`.
     """
 
     def __init__(  # noqa: PLR0913 (options by name)
@@ -74,8 +76,9 @@ class Gate:
         max_concurrent: int = CONCURRENT_JUDGES,
         audit: AuditSink | None = None,
         audit_content: bool = False,
-        **options: Any,
+        **options: Unpack[TranslatorOptions],
     ) -> None:
+        check_options("Gate", options, TranslatorOptions)
         check_type("policy", policy, Policy, "a penstock.Policy")
         if on_deny not in {"replace", "end"}:
             msg = f'on_deny must be "replace" or "end", not {on_deny!r}'

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, get_args
 
 from penstock import _core, sources
 from penstock.engine import check_type, log, report_problems
 from penstock.limits import Limits
+from penstock.options import TranslatorOptions, check_options
 from penstock.timeouts import ItemsInTime, checked_seconds
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ async def translate(
     target: Target,
     chunk_timeout: float | None = 30.0,
     total_timeout: float | None = 600.0,
-    **options: Any,
+    **options: Unpack[TranslatorOptions],
 ) -> AsyncGenerator[bytes]:
     """Translates a stream as it comes.
 
@@ -248,6 +249,7 @@ async def translate(
     Yields:
         Bytes of the target's stream, never empty.
     """
+    check_options("translate", options, TranslatorOptions)
     translator = Translator(source=source, target=target, **options)
     chunk, total = checked_seconds("chunk_timeout", chunk_timeout), checked_seconds("total_timeout", total_timeout)
     async with sources.opened(incoming) as items:

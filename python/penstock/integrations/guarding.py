@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from penstock import sources
 from penstock.blocking import BlockingGate
@@ -14,6 +14,7 @@ from penstock.engine import log
 from penstock.gated import PING_SECONDS, gate
 from penstock.gating import Gate
 from penstock.integrations.routes import Routes
+from penstock.options import JudgingOptions, check_options
 from penstock.policy import PolicyContext
 from penstock.shapes import EventReader
 from penstock.timeouts import ItemsInTime, checked_seconds
@@ -22,6 +23,7 @@ from penstock.translator import Translator
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 
+    from penstock.options import BlockingGateOptions
     from penstock.policy import Policy
     from penstock.protocols import Target
     from penstock.translator import FailureKind
@@ -125,8 +127,9 @@ class HttpGuard:
         chunk_timeout: float | None = 30.0,
         total_timeout: float | None = 600.0,
         ping_seconds: float | None = PING_SECONDS,
-        **options: Any,
+        **options: Unpack[JudgingOptions],
     ) -> None:
+        check_options("HttpGuard", options, JudgingOptions)
         # Made once for nothing, so that what is wrong with an option is said now and not to the first client.
         Gate(policy, source="openai_chat", **options)
         self._policy = policy
@@ -187,7 +190,7 @@ class HttpGuard:
         """A gate for one answer, for code that is handed its reads one by one."""
         return BlockingGate(self._policy, **self._for_gate(protocol, request))
 
-    def _for_gate(self, protocol: Target, request: object) -> dict[str, Any]:
+    def _for_gate(self, protocol: Target, request: object) -> BlockingGateOptions:
         context = PolicyContext(request=_request(request))
         return {"source": protocol, "target": protocol, "context": context, **self._options}
 
