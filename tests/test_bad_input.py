@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -269,10 +270,17 @@ async def test_reaching_a_limit_closes_the_source_and_what_came_before_was_deliv
 
 
 @pytest.mark.parametrize("name", LIMITS)
-@pytest.mark.parametrize("value", [0, -1, 1.5, "8", None])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "8", None, True])
 def test_a_limit_that_is_no_number_of_things_is_refused_in_one_line(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"\A{name} must be a whole number above 0, not .*\Z"):
         Limits(**{name: value})
+
+
+@pytest.mark.parametrize("name", [*LIMITS, "held_bytes", "deltas", "tag_bytes"])
+def test_a_limit_beyond_what_can_be_counted_is_refused_in_one_line(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"\A{name} must be at most {sys.maxsize}, not {2**70}\Z"):
+        Limits(**{name: 2**70})
+    aggregate([], limits=Limits(**{name: sys.maxsize}))
 
 
 # Wrong arguments.

@@ -166,6 +166,7 @@ def test_one_long_text_and_its_characters_are_the_same() -> None:
         ({"pattern": "a*"}, "the pattern matches nothing at all, so it would match everywhere"),
         ({"pattern": 7}, "pattern must be a regular expression or a function, not int"),
         ({"hold": 0}, "hold must be a whole number above 0, not 0"),
+        ({"hold": True}, "hold must be a whole number above 0, not True"),
         ({"prefix": ""}, "a prefix must not be empty, nor longer than the hold"),
         ({"prefix": "abc", "hold": 2}, "a prefix must not be empty, nor longer than the hold"),
         ({"overlong": "drop"}, 'overlong must be "replace" or "stop", not \'drop\''),

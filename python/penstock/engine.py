@@ -50,7 +50,8 @@ def check_type(name: str, value: object, kind: type, expected: str) -> None:
     Raises:
         TypeError: It is.
     """
-    if not isinstance(value, kind):
+    # True is a number to Python alone.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         msg = f"{name} must be {expected}, not {type(value).__name__}"
         raise TypeError(msg)
 

@@ -15,7 +15,7 @@ from penstock.audit import Audit
 from penstock.engine import check_type, log
 from penstock.errors import PenstockError, PolicyFailed, StreamClosed
 from penstock.gate_core import WATCHING, core_for, limited
-from penstock.judges import CONCURRENT_JUDGES, Judged, Judges, checked_count
+from penstock.judges import CONCURRENT_JUDGES, Judged, Judges
 from penstock.judging import (
     FAILURE_REASON,
     VERDICT_SECONDS,
@@ -25,6 +25,7 @@ from penstock.judging import (
     settled_by_rules,
     text_of,
 )
+from penstock.limits import checked_count
 from penstock.options import TranslatorOptions, check_options
 from penstock.policy import Policy, PolicyContext
 from penstock.timeouts import checked_seconds
@@ -88,7 +89,7 @@ class Gate:
         self._hooks = policy.hooks
         self._on_deny = on_deny
         self._deadline = checked_seconds("verdict_timeout", verdict_timeout)
-        self._max_concurrent = checked_count(max_concurrent)
+        self._max_concurrent = checked_count("max_concurrent", max_concurrent)
         self._audit = Audit(self.context, audit, audit_content=audit_content)
         self._core = core_for(policy, source, target, limited(options, self.context.request))
         self._watches = not policy.hooks.isdisjoint(WATCHING)

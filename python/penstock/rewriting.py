@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from penstock.errors import LimitExceeded
+from penstock.limits import checked_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ class TextRewriter:
     ) -> None:
         self._find = _finder(pattern)
         self._replacement = replacement
-        self._hold = _checked_hold(hold)
+        self._hold = checked_count("hold", hold)
         self._prefixes = (prefix,) if isinstance(prefix, str) else prefix
         self._overlong = _checked_overlong(overlong)
         if any(not each or len(each) > hold for each in self._prefixes):
@@ -180,14 +181,6 @@ def _finder(pattern: str | re.Pattern[str] | Finder) -> Finder:
         return None if match is None else match.span()
 
     return find
-
-
-def _checked_hold(hold: int) -> int:
-    given = cast("object", hold)
-    if not isinstance(given, int) or given < 1:
-        msg = f"hold must be a whole number above 0, not {given!r}"
-        raise ValueError(msg)
-    return given
 
 
 def _checked_overlong(overlong: Overlong) -> Overlong:
