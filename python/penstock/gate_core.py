@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from penstock.engine import check_limits
 from penstock.limits import Limits
 from penstock.translator import new_core
 
@@ -33,6 +34,7 @@ def limited(options: TranslatorOptions, request: Mapping[str, Any]) -> Translato
     if not isinstance(asked, int):
         return options
     limits = options.get("limits") or Limits()
+    check_limits(limits)
     return {**options, "limits": replace(limits, choices=min(asked, limits.choices))}
 
 

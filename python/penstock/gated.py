@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import sources
 from penstock.bodies import BodyFold
-from penstock.engine import log
+from penstock.engine import check_readable, log
 from penstock.gate_core import target_of
 from penstock.gating import Gate
 from penstock.options import GatedOptions, GateOptions, check_options
@@ -184,6 +184,9 @@ async def gate_body(
         target: The wire format to write; the source's own if this is None, which then has to be named.
         **options: As for `gate`.
 
+    Raises:
+        TypeError: The body is none of these.
+
     Example:
         >>> import asyncio, penstock
         >>> from penstock.policies import ToolRules
@@ -195,6 +198,7 @@ async def gate_body(
         {'role': 'assistant', 'content': 'a rule denies this call'}
     """
     check_options("gate_body", options, GatedOptions)
+    check_readable(body)
     fold = BodyFold(target_of(source, target))
     async with aclosing(gate_events([body], policy, source=source, target=target, **options)) as events:
         async for event in events:

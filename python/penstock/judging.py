@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from penstock.asking import ask, discard
 from penstock.blocks import ToolResultStreamBlock, UnknownStreamBlock
 from penstock.calls import ToolCall
+from penstock.engine import check_type
 from penstock.errors import PolicyFailed
+from penstock.policy import Policy, PolicyContext
 from penstock.verdicts import ALLOW, Verdict, deny
 
 if TYPE_CHECKING:
     from penstock.asking import Answer
     from penstock.blocks import StreamBlock
     from penstock.calls import BlockView
-    from penstock.policy import Hook, Policy, PolicyContext
+    from penstock.policy import Hook
 
 __all__ = [
     "VERDICT_SECONDS",
@@ -83,6 +85,7 @@ async def judge(
         deadline: The seconds that the policy may take; then the call is denied. None for as long as it likes.
 
     Raises:
+        TypeError: An argument is of another type than it must be.
         asyncio.CancelledError: The caller was cancelled, and with it the policy. The call has to be taken as denied.
 
     Example:
@@ -95,6 +98,9 @@ async def judge(
         >>> judgement.verdict.decision, judgement.state, judgement.detail
         ('deny', 'error-denied', 'on_tool_call returned NoneType, not a verdict')
     """
+    check_type("policy", policy, Policy, "a penstock.Policy")
+    check_type("call", call, ToolCall, "a penstock.ToolCall")
+    check_type("context", context, PolicyContext, "a penstock.PolicyContext")
     settled = settled_by_rules(policy, call)
     if settled is not None:
         return settled
