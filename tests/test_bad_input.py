@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ from penstock import (
     UpstreamError,
     aggregate,
     aggregate_async,
+    collect_sync,
 )
 from processing import Source, forward, ignore, process, stream
 from wire import DONE, call, finish, sse, text
@@ -311,6 +313,13 @@ async def test_a_context_that_is_none_is_refused_in_one_line_and_the_processor_c
     with pytest.raises(TypeError, match=r"\Acontext must be a StreamingContext, not NoneType\Z"):
         await processor.process([finish()], None)
     await processor.process([finish()], StreamingContext())
+
+
+def test_a_source_that_is_async_is_refused_with_the_name_of_what_takes_it() -> None:
+    for read, instead in [(aggregate, "aggregate_async"), (partial(collect_sync, target="openai_chat"), "collect")]:
+        with pytest.raises(TypeError) as raised:
+            read(stream([]))
+        assert str(raised.value) == f"expected an iterable of chunks or reads, not async_generator: use {instead}"
 
 
 @pytest.mark.parametrize("chunks", [5, None, "{}", b"", {"choices": []}])

@@ -96,8 +96,10 @@ async def test_an_async_loop_gets_what_the_callbacks_get(reader: type[BlockReade
 
 
 def test_a_loop_over_an_async_source_must_be_async() -> None:
-    with pytest.raises(TypeError, match=r"^expected an iterable of chunks or reads, not async_generator$"):
-        next(iter(BlockReader().events(stream(ANSWER))))
+    for source in (stream(ANSWER), asyncio.Queue[Any]()):
+        said = f"expected an iterable of chunks or reads, not {type(source).__name__}: use `async for`"
+        with pytest.raises(TypeError, match=f"^{said}$"):
+            next(iter(BlockReader().events(source)))
 
 
 def test_a_loop_and_callbacks_exclude_each_other() -> None:

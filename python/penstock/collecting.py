@@ -60,7 +60,7 @@ def collect_sync(
     check_options("collect_sync", options, TranslatorOptions)
     translator = EventTranslator(source=source, target=target, shape="dict", **options)
     fold = BodyFold(target)
-    for chunk in sources.checked_iterable(chunks):
+    for chunk in sources.checked_iterable(chunks, instead="collect"):
         fold.add(translator.feed(chunk))
     fold.add(translator.finish())
     return fold.body

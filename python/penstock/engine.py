@@ -21,6 +21,7 @@ __all__ = [
     "check_end",
     "check_limits",
     "check_readable",
+    "check_text",
     "check_type",
     "log",
     "new_engine",
@@ -72,6 +73,17 @@ def check_readable(item: Any) -> None:
     # The core decides at once what it takes, and reads it when it is asked for a chunk. Bytes, which it always takes, it would copy.
     if not isinstance(item, bytes):
         _core.StreamProcessor(emit="chunks").feed(item)
+
+
+def check_text(text: object) -> None:
+    """Whether it is text.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(text, str):
+        msg = f"expected text, not {type(text).__name__}"
+        raise TypeError(msg)
 
 
 def check_type(name: str, value: object, kind: type | UnionType, expected: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from penstock import sources
 from penstock.callbacks import Callbacks
-from penstock.engine import check_arguments, report_problems
+from penstock.engine import check_arguments, check_text, report_problems
 from penstock.giver import Giver
 from penstock.items import Events, ReadItems
 from penstock.results import Result
@@ -132,9 +132,7 @@ class BlockReader(Giver):
             >>> [event.event for event in reader.flush().block_events]
             ['block_complete']
         """
-        if not isinstance(cast("object", text), str):
-            msg = f"expected text, not {type(text).__name__}"
-            raise TypeError(msg)
+        check_text(text)
         if self._stage != "open" or self._giving is not None:
             self._open("text" if self._source == "auto" else self._source)
         if self._engine.source != "text":
@@ -269,7 +267,7 @@ class BlockReader(Giver):
         return Events(self._iterate(incoming), self._iterate_async(incoming))
 
     def _iterate(self, incoming: Incoming) -> Iterator[Item]:
-        arriving = iter(sources.checked_iterable(incoming))
+        arriving = iter(sources.checked_iterable(incoming, instead="`async for`"))
         engine = self._begin("iterating", self._source)
         try:
             for item in arriving:
