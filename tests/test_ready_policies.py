@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import json
 import logging
+import re
 import sys
 from typing import Any
 
@@ -134,6 +135,26 @@ def test_free_text_has_no_places() -> None:
 def test_rules_that_cannot_be_are_refused_in_one_line(options: Any, problem: str) -> None:
     with pytest.raises((TypeError, ValueError)) as raised:
         ToolRules(**options)
+    assert str(raised.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        (
+            "sh",
+            {"a": "("},
+            "the pattern '(' is no regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        ("sh", {"a": 7}, "the pattern of a must be a regular expression, not int"),
+        ("sh", {"a": re.compile(b"x")}, "the pattern of a must be a regular expression, not bytes"),
+        ("sh", ["a"], "arguments must be patterns by place, not list"),
+        (7, {}, "name must be text, not int"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused_in_one_line(name: Any, arguments: Any, problem: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as raised:
+        ToolRule(name, arguments)
     assert str(raised.value) == problem
 
 

@@ -7,13 +7,15 @@ within `hold`. (4) So how the text was cut never matters, and a pattern that nee
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from penstock.engine import check_text
 from penstock.errors import LimitExceeded
 from penstock.limits import checked_count
+from penstock.patterns import compiled
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
 __all__ = ["Finder", "Overlong", "TextRewriter"]
@@ -70,8 +72,10 @@ class TextRewriter:
         """Takes more text, and gives what is decided of it and of what waited.
 
         Raises:
+            TypeError: It is no text.
             LimitExceeded: With `overlong="stop"`, a match is longer than the hold.
         """
+        check_text(text)
         step = max(self._hold, STEP_CHARACTERS)
         return "".join(self._take(text[start : start + step]) for start in range(0, len(text), step))
 
@@ -166,12 +170,9 @@ def _possible_start(window: str, prefix: str, last: int) -> int:
 
 
 def _finder(pattern: str | re.Pattern[str] | Finder) -> Finder:
-    if not isinstance(pattern, (str, re.Pattern)):
-        if callable(cast("object", pattern)):
-            return pattern
-        msg = f"pattern must be a regular expression or a function, not {type(pattern).__name__}"
-        raise TypeError(msg)
-    search = re.compile(pattern).search
+    if callable(pattern):
+        return pattern
+    search = compiled("pattern", pattern, "a regular expression or a function").search
     if search("") is not None:
         msg = "the pattern matches nothing at all, so it would match everywhere"
         raise ValueError(msg)
