@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import litellm
 import pytest
@@ -28,10 +28,14 @@ from penstock import (
     deny,
     judge,
 )
+from penstock.extras import imported
 from penstock.judging import judge_block, judge_thinking, tell, text_of
 from penstock.policies import Buffered, DryRun, LlmJudge, RewriteText, ToolRule, ToolRules, ToolSchemas
 from penstock.policy import HOOKS
 from penstock.tools import declared_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BLOCK = BlockView(0, "content", "content")
 
@@ -284,6 +288,15 @@ def test_what_is_not_installed_is_said_at_once(
     with pytest.raises(ModuleNotFoundError) as raised:
         make()
     assert str(raised.value) == problem
+    assert (raised.value.__cause__, raised.value.__suppress_context__) == (None, True)
+
+
+def test_what_a_package_lacks_itself_is_told_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "halfway.py").write_text("import nowhere_at_all", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError) as raised:
+        imported("halfway", "install halfway")
+    assert raised.value.name == "nowhere_at_all"
 
 
 def asked(answer: Any, **options: Any) -> LlmJudge:

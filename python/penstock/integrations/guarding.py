@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from penstock import sources
+from penstock import extras, sources
 from penstock.blocking import BlockingGate
 from penstock.bodies import BodyFold
 from penstock.engine import log
@@ -50,10 +50,8 @@ _ABOUT_THE_BYTES = frozenset(
 
 
 def missing(package: str, extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """What to raise where a package is not installed: one line that says how to. Another module that is missing is told as it is."""
-    if error.name is None or error.name.partition(".")[0] != package:
-        return error
-    return ModuleNotFoundError(f"this needs {package}: pip install penstock[{extra}]", name=error.name)
+    """What to raise where the package of an integration is not installed: one line that says how to."""
+    return extras.missing(package, f"this needs {package}: pip install penstock[{extra}]", error)
 
 
 @dataclass(frozen=True)
