@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -93,6 +94,38 @@ def test_a_loop_gets_what_the_callbacks_get(reader: type[BlockReader]) -> None:
 async def test_an_async_loop_gets_what_the_callbacks_get(reader: type[BlockReader]) -> None:
     assert [item async for item in reader().events(stream(ANSWER))] == EXPECTED
     assert [item async for item in reader().events(ANSWER)] == EXPECTED
+
+
+GIVEN = "the items of this stream have been given: call events() with the source of another"
+
+
+async def test_the_items_of_a_stream_are_given_once(reader: type[BlockReader]) -> None:
+    items, later = reader().events(ANSWER), reader().events(stream(ANSWER))
+    assert list(items) == [item async for item in later] == EXPECTED
+    for given in (items, later):
+        with pytest.raises(StreamClosed, match=rf"\A{re.escape(GIVEN)}\Z"):
+            list(given)
+        with pytest.raises(StreamClosed, match=rf"\A{re.escape(GIVEN)}\Z"):
+            aiter(given)
+
+
+async def test_a_loop_that_was_closed_or_has_failed_is_not_begun_again() -> None:
+    closed, failed = BlockReader().events(ANSWER), BlockReader(strict=True).events([*ANSWER, wire.text("late")])
+    async with aclosing(closed):
+        pass
+    with pytest.raises(ProtocolError):
+        list(failed)
+    for given in (closed, failed):
+        with pytest.raises(StreamClosed):
+            list(given)
+
+
+def test_a_loop_that_was_left_goes_on_where_it_was() -> None:
+    items = BlockReader().events(ANSWER)
+    for first in items:
+        assert first == EXPECTED[0]
+        break
+    assert list(items) == EXPECTED[1:]
 
 
 def test_a_loop_over_an_async_source_must_be_async() -> None:

@@ -13,7 +13,7 @@ from penstock.results import Result
 from penstock.timeouts import StreamClock, checked_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Generator
 
     from penstock.blocks import StreamState
     from penstock.callbacks import OnBlock, OnChunk
@@ -237,7 +237,7 @@ class BlockReader(Giver):
         self._end(engine)
 
     def events(self, incoming: Incoming) -> Events:
-        """Reads a stream and gives what the callbacks would get: to `async for`, or to `for` if the source is a plain iterable.
+        """Reads a stream and gives what the callbacks would get, once: to `async for`, or to `for` if the source is a plain iterable.
 
         There is no time limit but the caller's own. Whoever leaves an `async for` early uses `contextlib.aclosing`, so that the source is
         closed at once.
@@ -266,7 +266,7 @@ class BlockReader(Giver):
             raise ValueError(msg)
         return Events(self._iterate(incoming), self._iterate_async(incoming))
 
-    def _iterate(self, incoming: Incoming) -> Iterator[Item]:
+    def _iterate(self, incoming: Incoming) -> Generator[Item]:
         arriving = iter(sources.checked_iterable(incoming, instead="`async for`"))
         engine = self._begin("iterating", self._source)
         try:
