@@ -19,7 +19,7 @@ from penstock.tools import declared_tools
 if TYPE_CHECKING:
     from penstock.calls import ToolCall
     from penstock.judges import Judged
-    from penstock.judging import State
+    from penstock.judging import JudgementState
     from penstock.policy import PolicyContext
     from penstock.verdicts import Decision, Verdict
 
@@ -57,7 +57,7 @@ class CallRecord:
     index: int
     kind: str
     decision: Decision
-    state: State
+    state: JudgementState
     seconds: float
     waited: float
     detail: str
@@ -87,7 +87,7 @@ class AuditRecord:
     calls: list[CallRecord] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def count(self, state: State) -> int:
+    def count(self, state: JudgementState) -> int:
         """How many calls have this state."""
         return sum(call.state == state for call in self.calls)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "VERDICT_SECONDS",
     "Judgement",
-    "State",
+    "JudgementState",
     "judge",
     "judge_block",
     "judge_thinking",
@@ -47,7 +47,7 @@ VERDICT_SECONDS = 30.0
 # The client is told no more of a failure than that there was one.
 FAILURE_REASON = "this call could not be checked, so it is not allowed"
 
-State: TypeAlias = Literal["allowed", "denied", "error-denied", "not-run"]
+JudgementState: TypeAlias = Literal["allowed", "denied", "error-denied", "not-run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Judgement:
     """
 
     verdict: Verdict
-    state: State
+    state: JudgementState
     seconds: float = 0.0
     detail: str = ""
     error: BaseException | None = field(default=None, compare=False, repr=False)

@@ -7,6 +7,7 @@ within `hold`. (4) So how the text was cut never matters, and a pattern that nee
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from penstock.engine import check_text
@@ -16,11 +17,10 @@ from penstock.patterns import compiled
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable
 
 __all__ = ["Finder", "Overlong", "TextRewriter"]
 
-Finder: TypeAlias = "Callable[[str, int], tuple[int, int] | None]"
+Finder: TypeAlias = Callable[[str, int], tuple[int, int] | None]
 Overlong: TypeAlias = Literal["replace", "stop"]
 
 # Keys, tokens, numbers of cards and accounts are below this; a signed token is not, and wants more.

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 __all__ = ["Incoming", "checked_iterable", "close", "opened"]
 
-Incoming: TypeAlias = "AsyncIterable[Any] | Iterable[Any] | asyncio.Queue[Any]"
+Incoming: TypeAlias = AsyncIterable[Any] | Iterable[Any] | asyncio.Queue[Any]
 
 
 def _iterate(incoming: Incoming) -> AsyncIterator[Any]:

@@ -6,7 +6,8 @@ import itertools
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.grammar import anthropic_messages, framing, openai_chat, openai_responses, responses_body
-from penstock.grammar.finding import Finding, Report
+from penstock.grammar.finding import Ended, Finding, Report
+from penstock.grammar.framing import CheckedStream
 from penstock.grammar.rules import PERMISSIONS, PROMISES, RULES
 
 if TYPE_CHECKING:
@@ -15,7 +16,18 @@ if TYPE_CHECKING:
     from penstock.grammar.finding import Checker
     from penstock.protocols import Protocol, Source
 
-__all__ = ["FORMATS", "PERMISSIONS", "PROMISES", "RULES", "Finding", "Report", "check", "check_body"]
+__all__ = [
+    "FORMATS",
+    "PERMISSIONS",
+    "PROMISES",
+    "RULES",
+    "CheckedStream",
+    "Ended",
+    "Finding",
+    "Report",
+    "check",
+    "check_body",
+]
 
 _STREAMS: dict[Protocol, type[Checker]] = {
     "openai_chat": openai_chat.StreamChecker,
@@ -31,7 +43,7 @@ _BODIES: dict[Protocol, type[Checker]] = {
 FORMATS = ("auto", *_STREAMS)
 
 
-def check(stream: framing.Stream, format: Source = "auto") -> Report:  # noqa: A002 (the word that users have for it)
+def check(stream: CheckedStream, format: Source = "auto") -> Report:  # noqa: A002 (the word that users have for it)
     """Checks a stream by the grammar of its format.
 
     Args:
