@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +21,7 @@ from penstock import (
     UpstreamError,
     aggregate,
     aggregate_async,
+    collect_sync,
 )
 from processing import Source, forward, ignore, process, stream
 from wire import DONE, call, finish, sse, text
@@ -269,10 +272,17 @@ async def test_reaching_a_limit_closes_the_source_and_what_came_before_was_deliv
 
 
 @pytest.mark.parametrize("name", LIMITS)
-@pytest.mark.parametrize("value", [0, -1, 1.5, "8", None])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "8", None, True])
 def test_a_limit_that_is_no_number_of_things_is_refused_in_one_line(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"\A{name} must be a whole number above 0, not .*\Z"):
         Limits(**{name: value})
+
+
+@pytest.mark.parametrize("name", [*LIMITS, "held_bytes", "deltas", "tag_bytes"])
+def test_a_limit_beyond_what_can_be_counted_is_refused_in_one_line(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"\A{name} must be at most {sys.maxsize}, not {2**70}\Z"):
+        Limits(**{name: 2**70})
+    aggregate([], limits=Limits(**{name: sys.maxsize}))
 
 
 # Wrong arguments.
@@ -303,6 +313,13 @@ async def test_a_context_that_is_none_is_refused_in_one_line_and_the_processor_c
     with pytest.raises(TypeError, match=r"\Acontext must be a StreamingContext, not NoneType\Z"):
         await processor.process([finish()], None)
     await processor.process([finish()], StreamingContext())
+
+
+def test_a_source_that_is_async_is_refused_with_the_name_of_what_takes_it() -> None:
+    for read, instead in [(aggregate, "aggregate_async"), (partial(collect_sync, target="openai_chat"), "collect")]:
+        with pytest.raises(TypeError) as raised:
+            read(stream([]))
+        assert str(raised.value) == f"expected an iterable of chunks or reads, not async_generator: use {instead}"
 
 
 @pytest.mark.parametrize("chunks", [5, None, "{}", b"", {"choices": []}])

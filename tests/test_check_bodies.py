@@ -137,5 +137,6 @@ def test_a_body_that_is_not_json_is_found() -> None:
 def test_what_is_no_body_is_refused() -> None:
     with pytest.raises(TypeError, match="expected a body as a dict or as JSON, not list"):
         penstock.check_body([], "openai_chat")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="cannot be told"):
-        penstock.check_body({})
+    for body in ({}, "{}", b"<html>"):
+        with pytest.raises(ValueError, match=r"\Athe format cannot be told from the body\Z"):
+            penstock.check_body(body)

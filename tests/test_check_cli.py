@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 
 from mutations import STREAMS, every_stream, sse
 from penstock import cli
+from test_check_bodies import BODIES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +79,65 @@ def test_a_format_that_cannot_be_told_is_one_clear_line(
     assert run(str(file), "--format", "openai_chat") == cli.FINDINGS
 
 
-@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["-", "--format", "cobol"]])
+@pytest.mark.parametrize("form", BODIES)
+def test_one_json_object_is_checked_as_an_answer_that_was_not_streamed(
+    form: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("\n " + json.dumps(BODIES[form], indent=2), encoding="utf-8")
+    assert run(str(file)) == 0
+    assert run(str(file), "--format", form) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_findings_in_an_answer_that_was_not_streamed_are_lines_too(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = {name: value for name, value in BODIES["openai_chat"].items() if name != "model"}
+    file.write_text(json.dumps(body), encoding="utf-8")
+    assert run(str(file)) == cli.FINDINGS
+    assert capsys.readouterr() == ("event 0: C1: body.model is missing\n", "")
+
+
+def test_an_answer_whose_format_cannot_be_told_is_one_clear_line(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for data in (b'{"id": 1}', b'{"choices": '):
+        file.write_bytes(data)
+        assert run(str(file)) == cli.UNREADABLE
+        complaint = "penstock check: the format cannot be told from the body; name it with --format\n"
+        assert capsys.readouterr() == ("", complaint)
+
+
+JUNK = b"junk\n\n" * 101
+
+
+def test_more_findings_than_anybody_reads_are_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(JUNK)
+    assert run(str(file), "--format", "openai_chat") == cli.FINDINGS
+    *shown, last = capsys.readouterr().out.splitlines()
+    assert run(str(file), "--format", "openai_chat", "--all") == cli.FINDINGS
+    findings = capsys.readouterr().out.splitlines()
+    assert shown == findings[:100]
+    assert last == f"... and {len(findings) - 100} more (--all shows them)"
+
+
+def test_as_many_findings_as_are_shown_need_no_count(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "SHOWN", 1)
+    file.write_bytes(CUT)
+    assert run(str(file)) == cli.FINDINGS
+    assert capsys.readouterr() == (FOUND, "")
+
+
+def test_the_help_names_the_formats_that_have_a_grammar_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--format {auto,openai_chat,anthropic_messages,openai_responses}" in shown
+    assert "exit codes: 0 nothing was found, 1 there are findings, 2 the file cannot be read" in shown
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["-", "--format", "cobol"], ["-", "--format", "text"]])
 def test_a_wrong_command_line_is_explained(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == cli.UNREADABLE
     assert capsys.readouterr().err.startswith("usage: penstock")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import penstock
 from penstock import cli, demo
 
 DEMO = [sys.executable, "-m", "penstock", "demo"]
@@ -18,19 +19,20 @@ DEMO = [sys.executable, "-m", "penstock", "demo"]
 SHOWN = """
 [content] Let me look at the folder first, and then clean it up.
 [tool_call list_files] {"path": "/srv/reports"}
-  ✓ list_files may pass
+  + list_files may pass
 [tool_call shell] {"command": "rm -rf /srv/reports"}
-  ✗ shell is not allowed: the client never sees this call
+  x shell is not allowed: the client never sees this call
 
 17 chunks were sent on. The blocks, as the processor saw them:
 """
 
 
 def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    # What terminals of every locale can show.
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     outputs: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.Popen(  # noqa: S603 (this interpreter)
-        [*DEMO, *arguments], encoding="utf-8", env=environment, **outputs
+        [*DEMO, *arguments], encoding="ascii", env=environment, **outputs
     )
 
 
@@ -63,7 +65,7 @@ async def test_the_demo_sends_nothing_of_the_call_that_it_blocks(monkeypatch: py
     assert "call_2" not in str(context.sent)
 
 
-def test_the_demo_runs_as_a_command() -> None:
+def test_the_demo_runs_as_a_command_on_a_terminal_that_knows_ascii_alone() -> None:
     shown, complaints = start("--delay", "0").communicate()
     assert shown.startswith(SHOWN)
     assert complaints == ""
@@ -94,7 +96,25 @@ def test_control_c_ends_the_command_without_a_traceback(monkeypatch: pytest.Monk
     assert left.value.code == cli.INTERRUPTED
 
 
-@pytest.mark.parametrize("arguments", [[], ["unknown"], ["demo", "--delay", "soon"]])
+def test_the_version_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["--version"])
+    assert (left.value.code, capsys.readouterr().out) == (0, f"penstock {penstock.__version__}\n")
+
+
+@pytest.mark.parametrize("delay", ["nan", "inf", "-1", "soon", ""])
+def test_a_delay_that_nobody_can_wait_for_is_refused_in_one_line(
+    delay: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["demo", f"--delay={delay}"])
+    assert left.value.code == 2
+    usage, complaint = capsys.readouterr().err.splitlines()
+    assert usage.startswith("usage: penstock demo")
+    assert complaint.endswith(f"argument --delay: expected a number of seconds from 0 on, not {delay!r}")
+
+
+@pytest.mark.parametrize("arguments", [[], ["unknown"]])
 def test_a_wrong_command_line_is_explained(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main(arguments)

@@ -15,14 +15,14 @@ from gate_clients import Seen, canonical, seen
 from gate_runs import TARGETS, Judge, allow_all, deny_all, gated, run
 from legal import assert_legal
 from patience import run_patiently
-from penstock import ALLOW, Gate, Policy, all_of, deny, replace
+from penstock import ALLOW, Gate, Policy, PolicyContext, all_of, deny, replace
 from penstock.policies import Buffered, DryRun, RewriteText, ToolRules, ToolSchemas
+from processing import Source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from penstock import BlockView, ToolCall, Verdict
-    from penstock.policy import PolicyContext
 
 TEXT = {**w.text("Let me look."), "id": "1", "model": "m"}
 LS = w.call('{"path": "/srv"}', index=0, id="call_1", name="ls")
@@ -398,8 +398,49 @@ def test_a_target_has_to_be_named_where_the_source_is_not() -> None:
         Gate(allow_all())
     with pytest.raises(ValueError, match='on_deny must be "replace" or "end"'):
         Gate(allow_all(), source="openai_chat", on_deny="drop")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="policy must be"):
-        Gate(None, source="openai_chat")  # type: ignore[arg-type]
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"policy": None}, "policy must be a penstock.Policy, not NoneType"),
+    ({"context": {}}, "context must be a penstock.PolicyContext or None, not dict"),
+    ({"audit": 5}, "audit must be a function or None, not int"),
+    ({"audit_content": "no"}, "audit_content must be True or False, not str"),
+    ({"limits": {"blocks": 1}}, "limits must be penstock.Limits or None, not dict"),
+    (
+        {"limits": {"blocks": 1}, "context": PolicyContext(request={"n": 1})},
+        "limits must be penstock.Limits or None, not dict",
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_an_option_of_another_type_gets_one_clear_line_before_anything_is_read(
+    wrong: dict[str, Any], message: str
+) -> None:
+    incoming = Source([w.text("x"), w.finish()])
+    with pytest.raises(TypeError) as raised:
+        asyncio.run(all_of_it(penstock.gate(incoming, **{"policy": allow_all(), "source": "openai_chat", **wrong})))
+    assert (str(raised.value), incoming.read) == (message, [])
+
+
+async def all_of_it(written: AsyncGenerator[bytes]) -> bytes:
+    return b"".join([each async for each in written])
+
+
+@pytest.mark.parametrize("body", [[], None, 5, object()])
+def test_what_is_no_answer_is_the_fault_of_the_caller_and_not_of_the_upstream(body: Any) -> None:
+    with pytest.raises(TypeError) as translated:
+        penstock.translate_body(body, target="openai_chat")
+    with pytest.raises(TypeError) as judged:
+        asyncio.run(penstock.gate_body(body, allow_all(), source="openai_chat"))
+    assert str(judged.value) == str(translated.value)
+    assert str(judged.value).endswith(f", dict or model object, not {type(body).__name__}")
+
+
+@pytest.mark.parametrize("body", [{}, "", b"", "[]", "null", "<html>", b"\xff", '{"choices": 5}', {"choices": [5]}])
+def test_an_answer_that_is_not_what_it_should_be_gives_the_targets_own_error(body: Any) -> None:
+    judged = asyncio.run(penstock.gate_body(body, allow_all(), source="openai_chat"))
+    assert set(judged) == {"error"}
 
 
 def test_the_module_and_the_function_do_not_get_in_each_others_way() -> None:

@@ -170,6 +170,7 @@ def test_plain_hooks_behind_slow_ones_are_judged_in_turn() -> None:
     assert [each.ticket for each in judged] == list(range(500))
 
 
-async def test_a_limit_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="max_concurrent must be a whole number above 0, not 0"):
-        Judges(Policy(), PolicyContext(), max_concurrent=0)
+@pytest.mark.parametrize("count", [0, True, 1.0])
+async def test_a_limit_that_is_no_number_of_judges_is_refused(count: Any) -> None:
+    with pytest.raises(ValueError, match=f"max_concurrent must be a whole number above 0, not {count}"):
+        Judges(Policy(), PolicyContext(), max_concurrent=count)

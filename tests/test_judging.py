@@ -374,3 +374,17 @@ def test_failures_are_logged_once_each(caplog: pytest.LogCaptureFixture) -> None
     caplog.set_level(logging.DEBUG)
     run_patiently(judge(failing("on_tool_call", FAULTS["raise_later"]), CALL, PolicyContext()))
     assert len([each for each in caplog.records if each.name == "penstock"]) == 1
+
+
+WRONG: list[tuple[tuple[Any, Any, Any], str]] = [
+    ((None, CALL, PolicyContext()), "policy must be a penstock.Policy, not NoneType"),
+    ((Policy(), {"name": "x"}, PolicyContext()), "call must be a penstock.ToolCall, not dict"),
+    ((Policy(), CALL, {}), "context must be a penstock.PolicyContext, not dict"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[message for _, message in WRONG])
+async def test_what_cannot_be_judged_gets_one_clear_line_and_no_verdict(arguments: Any, message: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        await judge(*arguments)
+    assert str(raised.value) == message

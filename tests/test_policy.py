@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any
 
 import pytest
@@ -57,6 +58,69 @@ async def test_the_hooks_that_nobody_overrides_are_safe_to_call() -> None:
 def test_a_misspelt_hook_is_refused_where_it_is_written() -> None:
     with pytest.raises(TypeError, match=r"Wrong.on_toolcall is not a hook; the hooks are on_chunk, .*, on_end"):
         type("Wrong", (Policy,), {"on_toolcall": returning(ALLOW)})
+
+
+def takes_too_few(self: Any, call: Any) -> Verdict:
+    return ALLOW
+
+
+def wants_more(self: Any, call: Any, context: Any, database: Any) -> Verdict:
+    return ALLOW
+
+
+def wants_names(self: Any, *, call: Any, context: Any) -> Verdict:
+    return ALLOW
+
+
+@pytest.mark.parametrize("hook", [takes_too_few, wants_more, wants_names, lambda: ALLOW])
+def test_a_hook_that_takes_other_arguments_is_refused_where_it_is_written(hook: Any) -> None:
+    with pytest.raises(TypeError, match=r"\AWrong.on_tool_call must take \(self, call, context\)\Z"):
+        type("Wrong", (Policy,), {"on_tool_call": hook})
+
+
+@pytest.mark.parametrize(("kind", "first"), [(staticmethod, ""), (classmethod, "self, ")])
+def test_a_hook_of_no_instance_is_looked_at_too(kind: Any, first: str) -> None:
+    with pytest.raises(TypeError, match=rf"\AWrong.on_usage must take \({first}usage, context\)\Z"):
+        type("Wrong", (Policy,), {"on_usage": kind(lambda usage: None)})
+    assert type("Right", (Policy,), {"on_usage": kind(lambda *_: None)})().hooks == {"on_usage"}
+
+
+def test_a_hook_of_a_mixin_is_looked_at_too() -> None:
+    class Mixin:
+        on_tool_call = takes_too_few
+
+    with pytest.raises(TypeError, match=r"\AWrong.on_tool_call must take"):
+        type("Wrong", (Mixin, Policy), {})
+
+
+def test_a_hook_that_is_no_function_is_refused_where_it_is_written() -> None:
+    with pytest.raises(TypeError, match=r"\AWrong.on_tool_call must be a function, not int\Z"):
+        type("Wrong", (Policy,), {"on_tool_call": 5})
+
+
+async def test_a_hook_may_be_whatever_can_be_called_with_its_arguments() -> None:
+    class Judge:
+        def __call__(self, call: ToolCall, context: PolicyContext) -> Verdict:
+            return ALLOW
+
+    @functools.wraps(wants_more)
+    def with_database(self: Any, *arguments: Any) -> Verdict:
+        return wants_more(self, *arguments, "database")
+
+    def with_more(self: Any, call: ToolCall, context: PolicyContext, **more: Any) -> Verdict:
+        return ALLOW
+
+    hooks: list[Any] = [
+        Judge(),
+        Judge().__call__,
+        with_database,
+        with_more,
+        property(lambda self: Judge()),
+        functools.partialmethod(wants_more, database="database"),
+    ]
+    for hook in hooks:
+        policy = type("Right", (Policy,), {"on_tool_call": hook})()
+        assert (await judge(policy, CALL, PolicyContext())).state == "allowed"
 
 
 @pytest.mark.parametrize("name", ["inert", "tolerates"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -95,9 +96,43 @@ async def test_an_async_loop_gets_what_the_callbacks_get(reader: type[BlockReade
     assert [item async for item in reader().events(ANSWER)] == EXPECTED
 
 
+GIVEN = "the items of this stream have been given: call events() with the source of another"
+
+
+async def test_the_items_of_a_stream_are_given_once(reader: type[BlockReader]) -> None:
+    items, later = reader().events(ANSWER), reader().events(stream(ANSWER))
+    assert list(items) == [item async for item in later] == EXPECTED
+    for given in (items, later):
+        with pytest.raises(StreamClosed, match=rf"\A{re.escape(GIVEN)}\Z"):
+            list(given)
+        with pytest.raises(StreamClosed, match=rf"\A{re.escape(GIVEN)}\Z"):
+            aiter(given)
+
+
+async def test_a_loop_that_was_closed_or_has_failed_is_not_begun_again() -> None:
+    closed, failed = BlockReader().events(ANSWER), BlockReader(strict=True).events([*ANSWER, wire.text("late")])
+    async with aclosing(closed):
+        pass
+    with pytest.raises(ProtocolError):
+        list(failed)
+    for given in (closed, failed):
+        with pytest.raises(StreamClosed):
+            list(given)
+
+
+def test_a_loop_that_was_left_goes_on_where_it_was() -> None:
+    items = BlockReader().events(ANSWER)
+    for first in items:
+        assert first == EXPECTED[0]
+        break
+    assert list(items) == EXPECTED[1:]
+
+
 def test_a_loop_over_an_async_source_must_be_async() -> None:
-    with pytest.raises(TypeError, match=r"^expected an iterable of chunks or reads, not async_generator$"):
-        next(iter(BlockReader().events(stream(ANSWER))))
+    for source in (stream(ANSWER), asyncio.Queue[Any]()):
+        said = f"expected an iterable of chunks or reads, not {type(source).__name__}: use `async for`"
+        with pytest.raises(TypeError, match=f"^{said}$"):
+            next(iter(BlockReader().events(source)))
 
 
 def test_a_loop_and_callbacks_exclude_each_other() -> None:

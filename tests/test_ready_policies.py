@@ -6,8 +6,9 @@ import asyncio
 import builtins
 import json
 import logging
+import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import litellm
 import pytest
@@ -27,10 +28,14 @@ from penstock import (
     deny,
     judge,
 )
+from penstock.extras import imported
 from penstock.judging import judge_block, judge_thinking, tell, text_of
 from penstock.policies import Buffered, DryRun, LlmJudge, RewriteText, ToolRule, ToolRules, ToolSchemas
 from penstock.policy import HOOKS
 from penstock.tools import declared_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BLOCK = BlockView(0, "content", "content")
 
@@ -134,6 +139,26 @@ def test_free_text_has_no_places() -> None:
 def test_rules_that_cannot_be_are_refused_in_one_line(options: Any, problem: str) -> None:
     with pytest.raises((TypeError, ValueError)) as raised:
         ToolRules(**options)
+    assert str(raised.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        (
+            "sh",
+            {"a": "("},
+            "the pattern '(' is no regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        ("sh", {"a": 7}, "the pattern of a must be a regular expression, not int"),
+        ("sh", {"a": re.compile(b"x")}, "the pattern of a must be a regular expression, not bytes"),
+        ("sh", ["a"], "arguments must be patterns by place, not list"),
+        (7, {}, "name must be text, not int"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused_in_one_line(name: Any, arguments: Any, problem: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as raised:
+        ToolRule(name, arguments)
     assert str(raised.value) == problem
 
 
@@ -263,6 +288,15 @@ def test_what_is_not_installed_is_said_at_once(
     with pytest.raises(ModuleNotFoundError) as raised:
         make()
     assert str(raised.value) == problem
+    assert (raised.value.__cause__, raised.value.__suppress_context__) == (None, True)
+
+
+def test_what_a_package_lacks_itself_is_told_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "halfway.py").write_text("import nowhere_at_all", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError) as raised:
+        imported("halfway", "install halfway")
+    assert raised.value.name == "nowhere_at_all"
 
 
 def asked(answer: Any, **options: Any) -> LlmJudge:

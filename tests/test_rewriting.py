@@ -164,8 +164,18 @@ def test_one_long_text_and_its_characters_are_the_same() -> None:
     ("options", "problem"),
     [
         ({"pattern": "a*"}, "the pattern matches nothing at all, so it would match everywhere"),
+        (
+            {"pattern": "(a"},
+            "the pattern '(a' is no regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        (
+            {"pattern": "a{99999999999}"},
+            "the pattern 'a{99999999999}' is no regular expression: the repetition number is too large",
+        ),
+        ({"pattern": re.compile(b"ab")}, "pattern must be a regular expression or a function, not bytes"),
         ({"pattern": 7}, "pattern must be a regular expression or a function, not int"),
         ({"hold": 0}, "hold must be a whole number above 0, not 0"),
+        ({"hold": True}, "hold must be a whole number above 0, not True"),
         ({"prefix": ""}, "a prefix must not be empty, nor longer than the hold"),
         ({"prefix": "abc", "hold": 2}, "a prefix must not be empty, nor longer than the hold"),
         ({"overlong": "drop"}, 'overlong must be "replace" or "stop", not \'drop\''),
@@ -176,6 +186,11 @@ def test_wrong_options_are_refused_in_one_line(kind: Any, options: dict[str, Any
     with pytest.raises((TypeError, ValueError)) as raised:
         kind(**{"pattern": "ab", "replacement": "", **options})
     assert str(raised.value) == problem
+
+
+def test_bytes_are_no_text_in_one_line() -> None:
+    with pytest.raises(TypeError, match=r"\Aexpected text, not bytes\Z"):
+        TextRewriter("ab", "").feed(b"ab")  # type: ignore[arg-type]
 
 
 async def test_as_a_policy_each_block_of_each_stream_is_a_text_of_its_own() -> None:

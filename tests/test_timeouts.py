@@ -150,7 +150,7 @@ def test_what_came_before_a_timeout_was_delivered() -> None:
 
 
 @pytest.mark.parametrize("name", ["chunk_timeout", "total_timeout"])
-@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "30"])
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "30", True])
 def test_a_timeout_that_is_no_time_is_refused_in_one_line(name: str, seconds: Any) -> None:
     with pytest.raises(ValueError, match=rf"\A{name} must be a positive number of seconds, or None, not .*\Z"):
         run_patiently(process([], **{name: seconds}))

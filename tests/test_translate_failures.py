@@ -341,6 +341,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"model": 4}, TypeError, "model must be a string or None, not int"),
     ({"message_id": 4}, TypeError, "message_id must be a string or None, not int"),
     ({"created": "now"}, TypeError, "created must be a whole number of seconds or None, not str"),
+    ({"created": True}, TypeError, "created must be a whole number of seconds or None, not bool"),
     ({"created": -1}, ValueError, "created must be 0 or more, not -1"),
 ]
 

@@ -12,7 +12,18 @@ from penstock.protocols import Protocol, Source, Target
 from penstock.sse import SseEvent
 from penstock.vocabulary import Grammar, Tags
 
-__all__ = ["BlockReader", "BlockSource", "SseFramer", "StreamProcessor", "TagGrammar", "Translator", "digest_of"]
+__all__ = [
+    "BlockReader",
+    "BlockSource",
+    "SseFramer",
+    "StreamProcessor",
+    "TagGrammar",
+    "Translator",
+    "__version__",
+    "digest_of",
+]
+
+__version__: str
 
 def digest_of(*fields: str | int) -> str: ...
 

@@ -6,20 +6,20 @@ import inspect
 import json
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from penstock.asking import ask, discard
+from penstock.engine import check_type
 from penstock.judging import replaced
 from penstock.tools import declared_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from penstock.calls import ToolCall
     from penstock.judges import Judged
-    from penstock.judging import State
+    from penstock.judging import JudgementState
     from penstock.policy import PolicyContext
     from penstock.verdicts import Decision, Verdict
 
@@ -57,7 +57,7 @@ class CallRecord:
     index: int
     kind: str
     decision: Decision
-    state: State
+    state: JudgementState
     seconds: float
     waited: float
     detail: str
@@ -87,12 +87,12 @@ class AuditRecord:
     calls: list[CallRecord] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def count(self, state: State) -> int:
+    def count(self, state: JudgementState) -> int:
         """How many calls have this state."""
         return sum(call.state == state for call in self.calls)
 
 
-AuditSink: TypeAlias = "Callable[[AuditRecord], Awaitable[None] | None]"
+AuditSink: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 
 
 class Audit:
@@ -105,6 +105,8 @@ class Audit:
     """
 
     def __init__(self, context: PolicyContext, sink: AuditSink | None = None, *, audit_content: bool = False) -> None:
+        check_type("audit", sink, Callable | None, "a function or None")
+        check_type("audit_content", audit_content, bool, "True or False")
         self.record = AuditRecord(context.stream_id, started=time.time())
         self._since = time.monotonic()
         self._sink = sink

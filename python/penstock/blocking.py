@@ -11,10 +11,11 @@ import asyncio
 import atexit
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from penstock.errors import ReentrancyError
 from penstock.gating import Gate
+from penstock.options import BlockingGateOptions, check_options
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -120,7 +121,8 @@ class BlockingGate:
         True
     """
 
-    def __init__(self, policy: Policy, **options: Any) -> None:
+    def __init__(self, policy: Policy, **options: Unpack[BlockingGateOptions]) -> None:
+        check_options("BlockingGate", options, BlockingGateOptions)
         self._gate = run_blocking(_made(policy, options))
 
     @property
@@ -156,7 +158,7 @@ class BlockingGate:
         run_blocking(self._gate.close(ending))
 
 
-async def _made(policy: Policy, options: dict[str, Any]) -> Gate:
+async def _made(policy: Policy, options: BlockingGateOptions) -> Gate:
     return Gate(policy, **options)
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 from penstock.errors import StreamClosed
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+__all__ = ["ChunkSink", "StreamingContext"]
 
-__all__ = ["Sink", "StreamingContext"]
-
-Sink: TypeAlias = "Callable[[Any], Awaitable[None] | None] | asyncio.Queue[Any]"
+ChunkSink: TypeAlias = Callable[[Any], Awaitable[None] | None] | asyncio.Queue[Any]
 
 
 class StreamingContext:
@@ -32,7 +30,7 @@ class StreamingContext:
         [{'choices': []}]
     """
 
-    def __init__(self, sink: Sink | None = None) -> None:
+    def __init__(self, sink: ChunkSink | None = None) -> None:
         self.sent: list[Any] = []
         self._terminated = False
         match sink:

@@ -68,10 +68,10 @@ class _Gatekeeper:
         completed = state.just_completed
         if isinstance(completed, ToolCallStreamBlock):
             if completed.name in FORBIDDEN:
-                print(f"\n  ✗ {completed.name} is not allowed: the client never sees this call")
+                print(f"\n  x {completed.name} is not allowed: the client never sees this call")
                 context.terminate()
                 return
-            print(f"\n  ✓ {completed.name} may pass", end="")
+            print(f"\n  + {completed.name} may pass", end="")
             await self._release(context)
         self._show(state.current_block)
         self._held.append(chunk)

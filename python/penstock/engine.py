@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from penstock import _core
 from penstock.errors import StreamInterrupted, UpstreamError
 from penstock.limits import Limits
 
 if TYPE_CHECKING:
+    from types import UnionType
+
     from penstock.blocks import StreamState
     from penstock.protocols import Protocol, Source
     from penstock.vocabulary import Tags
 
-__all__ = ["check_arguments", "check_end", "check_type", "log", "new_engine", "report_problems"]
+__all__ = [
+    "check_arguments",
+    "check_end",
+    "check_limits",
+    "check_readable",
+    "check_text",
+    "check_type",
+    "log",
+    "new_engine",
+    "report_problems",
+]
 
 log = logging.getLogger("penstock")
 
@@ -40,17 +52,48 @@ def check_arguments(*, source: object, strict: object, limits: object) -> None:
     """
     check_type("source", source, str, 'the name of a wire format or "auto"')
     check_type("strict", strict, bool, "True or False")
-    if limits is not None:
-        check_type("limits", limits, Limits, "penstock.Limits or None")
+    check_limits(limits)
 
 
-def check_type(name: str, value: object, kind: type, expected: str) -> None:
+def check_limits(limits: object) -> None:
+    """Whether they are limits, or none.
+
+    Raises:
+        TypeError: They are something else.
+    """
+    check_type("limits", limits, Limits | None, "penstock.Limits or None")
+
+
+def check_readable(item: Any) -> None:
+    """Whether an item is a read or a chunk, whatever it says.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    # The core decides at once what it takes, and reads it when it is asked for a chunk. Bytes, which it always takes, it would copy.
+    if not isinstance(item, bytes):
+        _core.StreamProcessor(emit="chunks").feed(item)
+
+
+def check_text(text: object) -> None:
+    """Whether it is text.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(text, str):
+        msg = f"expected text, not {type(text).__name__}"
+        raise TypeError(msg)
+
+
+def check_type(name: str, value: object, kind: type | UnionType, expected: str) -> None:
     """Says in one line what an argument must be, if it is something else.
 
     Raises:
         TypeError: It is.
     """
-    if not isinstance(value, kind):
+    # True is a number to Python alone.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         msg = f"{name} must be {expected}, not {type(value).__name__}"
         raise TypeError(msg)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from penstock.options import TranslateOptions, TranslatorOptions, check_options
 from penstock.shapes import EventReader, Shape
 from penstock.translator import FailureKind, Translator, translate
 
@@ -45,7 +46,15 @@ class EventTranslator:
         ['message_start', 'content_block_start', 'content_block_delta']
     """
 
-    def __init__(self, *, source: Source = "auto", target: Target, shape: Shape = "dict", **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        source: Source = "auto",
+        target: Target,
+        shape: Shape = "dict",
+        **options: Unpack[TranslatorOptions],
+    ) -> None:
+        check_options("EventTranslator", options, TranslatorOptions)
         self.translator = Translator(source=source, target=target, **options)
         self._reader = EventReader(target, shape)
 
@@ -67,7 +76,12 @@ class EventTranslator:
 
 
 async def translate_events(
-    incoming: Incoming, *, source: Source = "auto", target: Target, shape: Shape = "dict", **options: Any
+    incoming: Incoming,
+    *,
+    source: Source = "auto",
+    target: Target,
+    shape: Shape = "dict",
+    **options: Unpack[TranslateOptions],
 ) -> AsyncGenerator[Any]:
     """As `translate`, but gives events instead of bytes.
 
@@ -81,6 +95,7 @@ async def translate_events(
     Yields:
         The events of the target's stream.
     """
+    check_options("translate_events", options, TranslateOptions)
     reader = EventReader(target, shape)
     async with aclosing(translate(incoming, source=source, target=target, **options)) as reads:
         async for read in reads:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from penstock.engine import check_limits
 from penstock.limits import Limits
 from penstock.translator import new_core
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock import _core
+    from penstock.options import TranslatorOptions
     from penstock.policy import Hook, Policy
     from penstock.protocols import Source, Target
 
@@ -26,16 +28,17 @@ TEXT: frozenset[Hook] = frozenset({"on_text", "on_text_delta"})
 LOOKING: frozenset[Hook] = frozenset({"on_text", "on_text_delta", "on_thinking", "on_block"})
 
 
-def limited(options: dict[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+def limited(options: TranslatorOptions, request: Mapping[str, Any]) -> TranslatorOptions:
     """The options, with no more answers side by side than the request asked for."""
     asked = request.get("n") or (1 if "messages" in request else None)
     if not isinstance(asked, int):
         return options
     limits = options.get("limits") or Limits()
+    check_limits(limits)
     return {**options, "limits": replace(limits, choices=min(asked, limits.choices))}
 
 
-def core_for(policy: Policy, source: Source, target: Target | None, options: dict[str, Any]) -> _core.Translator:
+def core_for(policy: Policy, source: Source, target: Target | None, options: TranslatorOptions) -> _core.Translator:
     """A core that asks what the policy has hooks for."""
     asks, emit = _needs(policy.hooks, "thinking" in policy.inert, policy.is_buffered)
     return new_core(source=source, target=target_of(source, target), gate=asks, emit=emit, **options)

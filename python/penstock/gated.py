@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import sources
 from penstock.bodies import BodyFold
-from penstock.engine import log
+from penstock.engine import check_readable, log
 from penstock.gate_core import target_of
 from penstock.gating import Gate
+from penstock.options import GatedOptions, GateOptions, check_options
 from penstock.shapes import EventReader, Shape
 from penstock.timeouts import ItemsInTime, checked_seconds
 
@@ -38,7 +39,7 @@ async def gate(
     chunk_timeout: float | None = 30.0,
     total_timeout: float | None = 600.0,
     ping_seconds: float | None = PING_SECONDS,
-    **options: Any,
+    **options: Unpack[GateOptions],
 ) -> AsyncGenerator[bytes]:
     """Judges a stream as it comes, and gives what may be written.
 
@@ -52,7 +53,8 @@ async def gate(
         chunk_timeout: How long to wait for the next event, in seconds; None for ever. A comment is none.
         total_timeout: How long the source may take as a whole, in seconds; None for ever.
         ping_seconds: After how many silent seconds the client gets a sign of life while a judge thinks; None for never.
-        **options: As for `Gate`.
+        **options: As for `Gate`: `context`, `on_deny`, `verdict_timeout`, `max_concurrent`, `audit`, `audit_content`; and as for
+            `Translator`: `strict`, `limits`, `tags`, `coalesce`, `on_interrupt`, `text_after_calls`, `model`, `message_id`, `created`.
 
     Yields:
         Bytes of the target's stream, never empty.
@@ -66,6 +68,7 @@ async def gate(
         ...     async for out in penstock.gate(reads, NoShell(), source="openai_chat", target="anthropic_messages"):
         ...         print(out.decode(), end="")
     """
+    check_options("gate", options, GateOptions)
     chunk, total = checked_seconds("chunk_timeout", chunk_timeout), checked_seconds("total_timeout", total_timeout)
     pause = checked_seconds("ping_seconds", ping_seconds)
     async with Gate(policy, source=source, target=target, **options) as judged, sources.opened(incoming) as items:
@@ -139,7 +142,7 @@ async def gate_events(
     source: Source = "auto",
     target: Target | None = None,
     shape: Shape = "dict",
-    **options: Any,
+    **options: Unpack[GatedOptions],
 ) -> AsyncGenerator[Any]:
     """As `gate`, but gives events instead of bytes.
 
@@ -154,6 +157,7 @@ async def gate_events(
     Yields:
         The events of the target's stream.
     """
+    check_options("gate_events", options, GatedOptions)
     reader = EventReader(target_of(source, target), shape)
     async with aclosing(gate(incoming, policy, source=source, target=target, **options)) as reads:
         async for read in reads:
@@ -162,7 +166,12 @@ async def gate_events(
 
 
 async def gate_body(
-    body: Any, policy: Policy, *, source: Source = "auto", target: Target | None = None, **options: Any
+    body: Any,
+    policy: Policy,
+    *,
+    source: Source = "auto",
+    target: Target | None = None,
+    **options: Unpack[GatedOptions],
 ) -> dict[str, Any]:
     """Judges an answer that was not streamed.
 
@@ -175,6 +184,9 @@ async def gate_body(
         target: The wire format to write; the source's own if this is None, which then has to be named.
         **options: As for `gate`.
 
+    Raises:
+        TypeError: The body is none of these.
+
     Example:
         >>> import asyncio, penstock
         >>> from penstock.policies import ToolRules
@@ -185,6 +197,8 @@ async def gate_body(
         >>> judged["choices"][0]["message"]
         {'role': 'assistant', 'content': 'a rule denies this call'}
     """
+    check_options("gate_body", options, GatedOptions)
+    check_readable(body)
     fold = BodyFold(target_of(source, target))
     async with aclosing(gate_events([body], policy, source=source, target=target, **options)) as events:
         async for event in events:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 from penstock.audit import Audit
 from penstock.engine import check_type, log
 from penstock.errors import PenstockError, PolicyFailed, StreamClosed
 from penstock.gate_core import WATCHING, core_for, limited
-from penstock.judges import CONCURRENT_JUDGES, Judged, Judges, checked_count
+from penstock.judges import CONCURRENT_JUDGES, Judged, Judges
 from penstock.judging import (
     FAILURE_REASON,
     VERDICT_SECONDS,
@@ -25,6 +25,8 @@ from penstock.judging import (
     settled_by_rules,
     text_of,
 )
+from penstock.limits import checked_count
+from penstock.options import TranslatorOptions, check_options
 from penstock.policy import Policy, PolicyContext
 from penstock.timeouts import checked_seconds
 from penstock.verdicts import deny
@@ -59,7 +61,8 @@ class Gate:
         max_concurrent: How many blocks are judged at once.
         audit: Takes the record of the stream at its end, sync or async; by default it is logged under `penstock.audit`.
         audit_content: Whether the record has what the calls say.
-        options: As for `Translator`: `strict`, `limits`, `coalesce`, `on_interrupt`, `text_after_calls`, `model`, `message_id`, `created`.
+        options: As for `Translator`: `strict`, `limits`, `tags`, `coalesce`, `on_interrupt`, `text_after_calls`, `model`, `message_id`,
+            `created`.
     """
 
     def __init__(  # noqa: PLR0913 (options by name)
@@ -74,9 +77,11 @@ class Gate:
         max_concurrent: int = CONCURRENT_JUDGES,
         audit: AuditSink | None = None,
         audit_content: bool = False,
-        **options: Any,
+        **options: Unpack[TranslatorOptions],
     ) -> None:
+        check_options("Gate", options, TranslatorOptions)
         check_type("policy", policy, Policy, "a penstock.Policy")
+        check_type("context", context, PolicyContext | None, "a penstock.PolicyContext or None")
         if on_deny not in {"replace", "end"}:
             msg = f'on_deny must be "replace" or "end", not {on_deny!r}'
             raise ValueError(msg)
@@ -85,7 +90,7 @@ class Gate:
         self._hooks = policy.hooks
         self._on_deny = on_deny
         self._deadline = checked_seconds("verdict_timeout", verdict_timeout)
-        self._max_concurrent = checked_count(max_concurrent)
+        self._max_concurrent = checked_count("max_concurrent", max_concurrent)
         self._audit = Audit(self.context, audit, audit_content=audit_content)
         self._core = core_for(policy, source, target, limited(options, self.context.request))
         self._watches = not policy.hooks.isdisjoint(WATCHING)

@@ -6,8 +6,10 @@ import json
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeAlias, cast
 
+from penstock.errors import StreamClosed
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 
 __all__ = [
     "BlockComplete",
@@ -146,17 +148,29 @@ class ReadItems:
 
 
 class Events:
-    """The items of one stream, for `async for` or for `for`."""
+    """The items of one stream, for `async for` or for `for`. They are given once.
 
-    def __init__(self, items: Iterator[Item], arriving: AsyncGenerator[Item]) -> None:
+    Raises:
+        StreamClosed: A loop begins when they have been given, or the stream was left.
+    """
+
+    def __init__(self, items: Generator[Item], arriving: AsyncGenerator[Item]) -> None:
         self._items = items
         self._arriving = arriving
 
     def __iter__(self) -> Iterator[Item]:
+        self._check_open()
         return self._items
 
     def __aiter__(self) -> AsyncIterator[Item]:
+        self._check_open()
         return self._arriving
+
+    def _check_open(self) -> None:
+        # What has run to its end has no frame any more; without a word it would give nothing.
+        if getattr(self._items, "gi_frame", None) is None or getattr(self._arriving, "ag_frame", None) is None:
+            msg = "the items of this stream have been given: call events() with the source of another"
+            raise StreamClosed(msg)
 
     async def aclose(self) -> None:
         """Leaves the stream and closes its source."""

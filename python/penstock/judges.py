@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from penstock.asking import Answer, Asked, call, cancel, in_time
 from penstock.errors import StreamClosed
@@ -24,6 +24,7 @@ from penstock.judging import (
     kind_of,
     settled_by_rules,
 )
+from penstock.limits import checked_count
 from penstock.policy import context_due_at
 from penstock.verdicts import deny
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from penstock.calls import BlockView, ToolCall
     from penstock.policy import Hook, Policy, PolicyContext
 
-__all__ = ["Judged", "Judges", "checked_count"]
+__all__ = ["Judged", "Judges"]
 
 # A judge that asks a model is bounded by that model's rate; a stream with more calls than this at once is rare.
 CONCURRENT_JUDGES = 8
@@ -103,7 +104,7 @@ class Judges:
         self._policy = policy
         self._context = context
         self._deadline = deadline
-        self._free = checked_count(max_concurrent)
+        self._free = checked_count("max_concurrent", max_concurrent)
         self._clock = asyncio.get_running_loop().time
         self._hearings: dict[int, _Hearing] = {}
         self._queue: deque[_Hearing] = deque()
@@ -232,19 +233,6 @@ class Judges:
         finally:
             for hearing in list(self._hearings.values()):
                 self._settle(hearing, _cancelled(hearing))
-
-
-def checked_count(max_concurrent: int) -> int:
-    """The argument, if so many blocks can be judged at once.
-
-    Raises:
-        ValueError: It is no such number.
-    """
-    given = cast("object", max_concurrent)
-    if not isinstance(given, int) or given < 1:
-        msg = f"max_concurrent must be a whole number above 0, not {given!r}"
-        raise ValueError(msg)
-    return given
 
 
 def _cancelled(hearing: _Hearing) -> Judgement:

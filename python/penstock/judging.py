@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from penstock.asking import ask, discard
 from penstock.blocks import ToolResultStreamBlock, UnknownStreamBlock
 from penstock.calls import ToolCall
+from penstock.engine import check_type
 from penstock.errors import PolicyFailed
+from penstock.policy import Policy, PolicyContext
 from penstock.verdicts import ALLOW, Verdict, deny
 
 if TYPE_CHECKING:
     from penstock.asking import Answer
     from penstock.blocks import StreamBlock
     from penstock.calls import BlockView
-    from penstock.policy import Hook, Policy, PolicyContext
+    from penstock.policy import Hook
 
 __all__ = [
     "VERDICT_SECONDS",
     "Judgement",
-    "State",
+    "JudgementState",
     "judge",
     "judge_block",
     "judge_thinking",
@@ -45,7 +47,7 @@ VERDICT_SECONDS = 30.0
 # The client is told no more of a failure than that there was one.
 FAILURE_REASON = "this call could not be checked, so it is not allowed"
 
-State: TypeAlias = Literal["allowed", "denied", "error-denied", "not-run"]
+JudgementState: TypeAlias = Literal["allowed", "denied", "error-denied", "not-run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Judgement:
     """
 
     verdict: Verdict
-    state: State
+    state: JudgementState
     seconds: float = 0.0
     detail: str = ""
     error: BaseException | None = field(default=None, compare=False, repr=False)
@@ -83,6 +85,7 @@ async def judge(
         deadline: The seconds that the policy may take; then the call is denied. None for as long as it likes.
 
     Raises:
+        TypeError: An argument is of another type than it must be.
         asyncio.CancelledError: The caller was cancelled, and with it the policy. The call has to be taken as denied.
 
     Example:
@@ -95,6 +98,9 @@ async def judge(
         >>> judgement.verdict.decision, judgement.state, judgement.detail
         ('deny', 'error-denied', 'on_tool_call returned NoneType, not a verdict')
     """
+    check_type("policy", policy, Policy, "a penstock.Policy")
+    check_type("call", call, ToolCall, "a penstock.ToolCall")
+    check_type("context", context, PolicyContext, "a penstock.PolicyContext")
     settled = settled_by_rules(policy, call)
     if settled is not None:
         return settled

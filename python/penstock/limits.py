@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields
-from typing import cast
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "checked_count"]
+
+
+def checked_count(name: str, count: object) -> int:
+    """The argument, if so many things can be counted.
+
+    Raises:
+        ValueError: It is no such number.
+    """
+    # True is a number to Python alone.
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        msg = f"{name} must be a whole number above 0, not {count!r}"
+        raise ValueError(msg)
+    if count > sys.maxsize:
+        msg = f"{name} must be at most {sys.maxsize}, not {count}"
+        raise ValueError(msg)
+    return count
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,4 @@ class Limits:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = cast("object", getattr(self, each.name))
-            if not isinstance(value, int) or value < 1:
-                msg = f"{each.name} must be a whole number above 0, not {value!r}"
-                raise ValueError(msg)
+            checked_count(each.name, getattr(self, each.name))

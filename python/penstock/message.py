@@ -95,7 +95,7 @@ def aggregate(
         'Hi'
     """
     engine = new_engine("nothing", source=source, strict=strict, limits=limits, tags=tags)
-    for chunk in sources.checked_iterable(chunks):
+    for chunk in sources.checked_iterable(chunks, instead="aggregate_async"):
         _take(chunk, engine)
     return _finished(engine, strict=strict)
 

@@ -8,6 +8,7 @@ streams at once, so what it keeps for one of them is kept on the context.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
@@ -150,13 +151,16 @@ class Policy:
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuses what would be read as something else than was meant.
 
-        A method that looks like a hook and is none would never be called, and what it guards would pass.
+        A method that looks like a hook and is none would never be called, and what it guards would pass. One that cannot be called as
+        the hook would fail each time.
         """
         super().__init_subclass__(**options)
         for name in vars(cls):
             if name.startswith("on_") and name not in HOOKS:
                 msg = f"{cls.__name__}.{name} is not a hook; the hooks are {', '.join(HOOKS)}"
                 raise TypeError(msg)
+        for name in HOOKS:
+            _check_hook(cls, name)
         for name in ("inert", "tolerates"):
             # A string would be searched for parts of its word.
             if not isinstance(getattr(cls, name), (frozenset, set)):
@@ -209,6 +213,27 @@ class Policy:
 
     def on_end(self, record: AuditRecord, context: PolicyContext) -> Awaitable[None] | None:
         """The stream is over, however it ended. This comes last, and always."""
+
+
+def _check_hook(policy: type[Policy], name: Hook) -> None:
+    hook: Any = inspect.getattr_static(policy, name)
+    original = getattr(Policy, name)
+    if not callable(hook) and not hasattr(hook, "__get__"):
+        msg = f"{policy.__name__}.{name} must be a function, not {type(hook).__name__}"
+        raise TypeError(msg)
+    function = getattr(hook, "__func__", hook)
+    if function is original or not inspect.isfunction(function):
+        # What else can be called, or be had from an instance, takes its arguments in its own way.
+        return
+    arguments = list(inspect.signature(original).parameters)
+    if isinstance(hook, staticmethod):
+        arguments.remove("self")
+    try:
+        # Of a function that wraps another, the arguments that it takes itself.
+        inspect.signature(function, follow_wrapped=False).bind(*arguments)
+    except TypeError:
+        msg = f"{policy.__name__}.{name} must take ({', '.join(arguments)})"
+        raise TypeError(msg) from None
 
 
 class AllowAll(Policy):

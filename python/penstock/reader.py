@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from penstock import sources
 from penstock.callbacks import Callbacks
-from penstock.engine import check_arguments, report_problems
+from penstock.engine import check_arguments, check_text, report_problems
 from penstock.giver import Giver
 from penstock.items import Events, ReadItems
 from penstock.results import Result
 from penstock.timeouts import StreamClock, checked_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Generator
 
     from penstock.blocks import StreamState
     from penstock.callbacks import OnBlock, OnChunk
@@ -132,9 +132,7 @@ class BlockReader(Giver):
             >>> [event.event for event in reader.flush().block_events]
             ['block_complete']
         """
-        if not isinstance(cast("object", text), str):
-            msg = f"expected text, not {type(text).__name__}"
-            raise TypeError(msg)
+        check_text(text)
         if self._stage != "open" or self._giving is not None:
             self._open("text" if self._source == "auto" else self._source)
         if self._engine.source != "text":
@@ -239,7 +237,7 @@ class BlockReader(Giver):
         self._end(engine)
 
     def events(self, incoming: Incoming) -> Events:
-        """Reads a stream and gives what the callbacks would get: to `async for`, or to `for` if the source is a plain iterable.
+        """Reads a stream and gives what the callbacks would get, once: to `async for`, or to `for` if the source is a plain iterable.
 
         There is no time limit but the caller's own. Whoever leaves an `async for` early uses `contextlib.aclosing`, so that the source is
         closed at once.
@@ -268,8 +266,8 @@ class BlockReader(Giver):
             raise ValueError(msg)
         return Events(self._iterate(incoming), self._iterate_async(incoming))
 
-    def _iterate(self, incoming: Incoming) -> Iterator[Item]:
-        arriving = iter(sources.checked_iterable(incoming))
+    def _iterate(self, incoming: Incoming) -> Generator[Item]:
+        arriving = iter(sources.checked_iterable(incoming, instead="`async for`"))
         engine = self._begin("iterating", self._source)
         try:
             for item in arriving:

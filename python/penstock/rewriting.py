@@ -7,17 +7,20 @@ within `hold`. (4) So how the text was cut never matters, and a pattern that nee
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from penstock.engine import check_text
 from penstock.errors import LimitExceeded
+from penstock.limits import checked_count
+from penstock.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import re
 
 __all__ = ["Finder", "Overlong", "TextRewriter"]
 
-Finder: TypeAlias = "Callable[[str, int], tuple[int, int] | None]"
+Finder: TypeAlias = Callable[[str, int], tuple[int, int] | None]
 Overlong: TypeAlias = Literal["replace", "stop"]
 
 # Keys, tokens, numbers of cards and accounts are below this; a signed token is not, and wants more.
@@ -56,7 +59,7 @@ class TextRewriter:
     ) -> None:
         self._find = _finder(pattern)
         self._replacement = replacement
-        self._hold = _checked_hold(hold)
+        self._hold = checked_count("hold", hold)
         self._prefixes = (prefix,) if isinstance(prefix, str) else prefix
         self._overlong = _checked_overlong(overlong)
         if any(not each or len(each) > hold for each in self._prefixes):
@@ -69,8 +72,10 @@ class TextRewriter:
         """Takes more text, and gives what is decided of it and of what waited.
 
         Raises:
+            TypeError: It is no text.
             LimitExceeded: With `overlong="stop"`, a match is longer than the hold.
         """
+        check_text(text)
         step = max(self._hold, STEP_CHARACTERS)
         return "".join(self._take(text[start : start + step]) for start in range(0, len(text), step))
 
@@ -165,12 +170,9 @@ def _possible_start(window: str, prefix: str, last: int) -> int:
 
 
 def _finder(pattern: str | re.Pattern[str] | Finder) -> Finder:
-    if not isinstance(pattern, (str, re.Pattern)):
-        if callable(cast("object", pattern)):
-            return pattern
-        msg = f"pattern must be a regular expression or a function, not {type(pattern).__name__}"
-        raise TypeError(msg)
-    search = re.compile(pattern).search
+    if callable(pattern):
+        return pattern
+    search = compiled("pattern", pattern, "a regular expression or a function").search
     if search("") is not None:
         msg = "the pattern matches nothing at all, so it would match everywhere"
         raise ValueError(msg)
@@ -180,14 +182,6 @@ def _finder(pattern: str | re.Pattern[str] | Finder) -> Finder:
         return None if match is None else match.span()
 
     return find
-
-
-def _checked_hold(hold: int) -> int:
-    given = cast("object", hold)
-    if not isinstance(given, int) or given < 1:
-        msg = f"hold must be a whole number above 0, not {given!r}"
-        raise ValueError(msg)
-    return given
 
 
 def _checked_overlong(overlong: Overlong) -> Overlong:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from penstock import _core
+from penstock.extras import imported
 
 if TYPE_CHECKING:
     from penstock.protocols import Target
@@ -72,35 +72,31 @@ def _by_type(classes: dict[str, Any]) -> Make:
     return make
 
 
-def _imported(module: str, package: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != package:
-            raise
-        msg = f'these objects are {package}\'s own, and {package} is not installed; shape="dict" needs nothing'
-        raise ModuleNotFoundError(msg, name=error.name) from None
+def _own(package: str, module: str) -> Any:
+    """A module of the package whose objects were asked for."""
+    lacking = f'these objects are {package}\'s own, and {package} is not installed; shape="dict" needs nothing'
+    return imported(f"{package}.{module}", lacking)
 
 
 def _chat_chunk() -> Make:
-    model = _imported("openai.types.chat", "openai").ChatCompletionChunk
+    model = _own("openai", "types.chat").ChatCompletionChunk
     return lambda chunk: model.construct(**chunk)
 
 
 def _litellm_chunk() -> Make:
-    model = _imported("litellm.types.utils", "litellm").ModelResponseStream
+    model = _own("litellm", "types.utils").ModelResponseStream
     return lambda chunk: model(**chunk)
 
 
 @cache
 def _messages_events() -> dict[str, Any]:
-    types = _imported("anthropic.types", "anthropic")
+    types = _own("anthropic", "types")
     return {**_members(types.RawMessageStreamEvent), "error": types.ErrorResponse}
 
 
 @cache
 def _responses_events() -> dict[str, Any]:
-    return _members(_imported("openai.types.responses", "openai").ResponseStreamEvent)
+    return _members(_own("openai", "types.responses").ResponseStreamEvent)
 
 
 def _members(union: Any) -> dict[str, Any]:

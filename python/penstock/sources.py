@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 __all__ = ["Incoming", "checked_iterable", "close", "opened"]
 
-Incoming: TypeAlias = "AsyncIterable[Any] | Iterable[Any] | asyncio.Queue[Any]"
+Incoming: TypeAlias = AsyncIterable[Any] | Iterable[Any] | asyncio.Queue[Any]
 
 
 def _iterate(incoming: Incoming) -> AsyncIterator[Any]:
@@ -26,15 +26,20 @@ def _iterate(incoming: Incoming) -> AsyncIterator[Any]:
     return _from_iterable(checked_iterable(cast("object", incoming)))
 
 
-def checked_iterable(incoming: object) -> Iterable[Any]:
+def checked_iterable(incoming: object, *, instead: str = "") -> Iterable[Any]:
     """The argument, if it is an iterable of chunks or reads.
+
+    Args:
+        incoming: What was given.
+        instead: What takes a source that has to be awaited.
 
     Raises:
         TypeError: It is not iterable, or what it would give are characters, numbers or names.
     """
     if isinstance(incoming, (bytes, bytearray, memoryview, str, Mapping)) or not isinstance(incoming, Iterable):
         kind = cast("object", incoming).__class__.__name__
-        msg = f"expected an iterable of chunks or reads, not {kind}"
+        hint = f": use {instead}" if isinstance(incoming, (AsyncIterable, asyncio.Queue)) else ""
+        msg = f"expected an iterable of chunks or reads, not {kind}{hint}"
         raise TypeError(msg)
     return cast("Iterable[Any]", incoming)
 

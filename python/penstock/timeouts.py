@@ -118,7 +118,8 @@ def checked_seconds(name: str, seconds: float | None) -> float | None:
     given = cast("object", seconds)
     if given is None:
         return None
-    if isinstance(given, (int, float)) and given > 0:
+    # True is a number to Python alone.
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and given > 0:
         return given
     msg = f"{name} must be a positive number of seconds, or None, not {given!r}"
     raise ValueError(msg)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, get_args
 
 from penstock import _core, sources
-from penstock.engine import check_type, log, report_problems
-from penstock.limits import Limits
+from penstock.engine import check_limits, check_type, log, report_problems
+from penstock.options import TranslatorOptions, check_options
 from penstock.timeouts import ItemsInTime, checked_seconds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from penstock.limits import Limits
     from penstock.protocols import Protocol, Source, Target
     from penstock.sources import Incoming
     from penstock.vocabulary import Tags
@@ -205,8 +206,7 @@ def new_core(
         check_type(name, options[name], str, "a string")
     for name, flag in (("strict", strict), ("coalesce", coalesce)):
         check_type(name, flag, bool, "True or False")
-    if limits is not None:
-        check_type("limits", limits, Limits, "penstock.Limits or None")
+    check_limits(limits)
     for name, text in (("model", model), ("message_id", message_id)):
         if text is not None:
             check_type(name, text, str, "a string or None")
@@ -230,7 +230,7 @@ async def translate(
     target: Target,
     chunk_timeout: float | None = 30.0,
     total_timeout: float | None = 600.0,
-    **options: Any,
+    **options: Unpack[TranslatorOptions],
 ) -> AsyncGenerator[bytes]:
     """Translates a stream as it comes.
 
@@ -248,6 +248,7 @@ async def translate(
     Yields:
         Bytes of the target's stream, never empty.
     """
+    check_options("translate", options, TranslatorOptions)
     translator = Translator(source=source, target=target, **options)
     chunk, total = checked_seconds("chunk_timeout", chunk_timeout), checked_seconds("total_timeout", total_timeout)
     async with sources.opened(incoming) as items:

@@ -6,7 +6,8 @@ import itertools
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.grammar import anthropic_messages, framing, openai_chat, openai_responses, responses_body
-from penstock.grammar.finding import Finding, Report
+from penstock.grammar.finding import Ended, Finding, Report
+from penstock.grammar.framing import CheckedStream
 from penstock.grammar.rules import PERMISSIONS, PROMISES, RULES
 
 if TYPE_CHECKING:
@@ -15,7 +16,18 @@ if TYPE_CHECKING:
     from penstock.grammar.finding import Checker
     from penstock.protocols import Protocol, Source
 
-__all__ = ["PERMISSIONS", "PROMISES", "RULES", "Finding", "Report", "check", "check_body"]
+__all__ = [
+    "FORMATS",
+    "PERMISSIONS",
+    "PROMISES",
+    "RULES",
+    "CheckedStream",
+    "Ended",
+    "Finding",
+    "Report",
+    "check",
+    "check_body",
+]
 
 _STREAMS: dict[Protocol, type[Checker]] = {
     "openai_chat": openai_chat.StreamChecker,
@@ -27,9 +39,11 @@ _BODIES: dict[Protocol, type[Checker]] = {
     "anthropic_messages": anthropic_messages.BodyChecker,
     "openai_responses": responses_body.BodyChecker,
 }
+# What can be named as the format.
+FORMATS = ("auto", *_STREAMS)
 
 
-def check(stream: framing.Stream, format: Source = "auto") -> Report:  # noqa: A002 (the word that users have for it)
+def check(stream: CheckedStream, format: Source = "auto") -> Report:  # noqa: A002 (the word that users have for it)
     """Checks a stream by the grammar of its format.
 
     Args:
@@ -76,7 +90,7 @@ def check_body(body: Mapping[str, Any] | bytes | str, format: Source = "auto") -
     """
     event = framing.body_of(body)
     if format == "auto":
-        format = _format_of(event)  # noqa: A001
+        format = _format_of(event, "the body")  # noqa: A001
     return _report(_BODIES, format, iter([event]))
 
 
@@ -96,10 +110,10 @@ def _told(events: Iterator[framing.Event]) -> tuple[Protocol, Iterator[framing.E
     if first is None:
         msg = "the format cannot be told from a stream without events"
         raise ValueError(msg)
-    return _format_of(first), itertools.chain([first], events)
+    return _format_of(first, "the first event"), itertools.chain([first], events)
 
 
-def _format_of(event: framing.Event) -> Protocol:
+def _format_of(event: framing.Event, whence: str) -> Protocol:
     match event.data:
         case None if event.is_done:
             return "openai_chat"
@@ -112,5 +126,5 @@ def _format_of(event: framing.Event) -> Protocol:
         case {"choices": _} | {"error": _}:
             return "openai_chat"
         case _:
-            msg = "the format cannot be told from the first event"
+            msg = f"the format cannot be told from {whence}"
             raise ValueError(msg)

@@ -16,12 +16,12 @@ from typing import Any, TypeAlias, cast
 
 from penstock.grammar.shapes import is_object
 
-__all__ = ["DONE", "Event", "Stream", "StrictJsonError", "body_of", "events_of", "strict_json"]
+__all__ = ["DONE", "CheckedStream", "Event", "StrictJsonError", "body_of", "events_of", "strict_json"]
 
 
 DONE = "[DONE]"
 
-Stream: TypeAlias = "bytes | bytearray | memoryview | Iterable[Any]"
+CheckedStream: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
 _Problems: TypeAlias = list[tuple[str, str]]
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -49,7 +49,7 @@ class Event:
     problems: tuple[tuple[str, str], ...] = ()
 
 
-def events_of(stream: Stream) -> Iterator[Event]:
+def events_of(stream: CheckedStream) -> Iterator[Event]:
     """The events of a stream in any of its forms.
 
     Raises:

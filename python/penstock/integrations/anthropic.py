@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 from urllib.parse import urlsplit
 
 from penstock.errors import PenstockError
 from penstock.integrations.guarding import HttpGuard, missing
 from penstock.integrations.responses import ResponseGate
 from penstock.integrations.routes import IDENTITY
+from penstock.options import GuardOptions, check_options
 
 try:
     from anthropic import Middleware
@@ -44,7 +45,8 @@ class GateMiddleware(Middleware):
         >>> client = anthropic.AsyncAnthropic(api_key="…", middleware=[GateMiddleware(penstock.AllowAll())])
     """
 
-    def __init__(self, policy: Policy, **options: Any) -> None:
+    def __init__(self, policy: Policy, **options: Unpack[GuardOptions]) -> None:
+        check_options(type(self).__name__, options, GuardOptions)
         self._gate = ResponseGate("httpx2", HttpGuard(policy, **options))
 
     async def handle_async(self, request: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from penstock.integrations.guarding import HttpGuard, kept_headers, refused_answer, refused_path
 from penstock.integrations.routes import answer_kind
+from penstock.options import GuardOptions, check_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -56,7 +57,8 @@ class GateMiddleware:
         >>> app.add_middleware(GateMiddleware, policy=penstock.AllowAll(), routes=Routes(unguarded=["/health"]))
     """
 
-    def __init__(self, app: App, policy: Policy, **options: Any) -> None:
+    def __init__(self, app: App, policy: Policy, **options: Unpack[GuardOptions]) -> None:
+        check_options(type(self).__name__, options, GuardOptions)
         self._app = app
         self._guard = HttpGuard(policy, **options)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from penstock import sources
+from penstock import extras, sources
 from penstock.blocking import BlockingGate
 from penstock.bodies import BodyFold
 from penstock.engine import log
 from penstock.gated import PING_SECONDS, gate
 from penstock.gating import Gate
 from penstock.integrations.routes import Routes
+from penstock.options import JudgingOptions, check_options
 from penstock.policy import PolicyContext
 from penstock.shapes import EventReader
 from penstock.timeouts import ItemsInTime, checked_seconds
@@ -22,6 +23,7 @@ from penstock.translator import Translator
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 
+    from penstock.options import BlockingGateOptions
     from penstock.policy import Policy
     from penstock.protocols import Target
     from penstock.translator import FailureKind
@@ -48,10 +50,8 @@ _ABOUT_THE_BYTES = frozenset(
 
 
 def missing(package: str, extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """What to raise where a package is not installed: one line that says how to. Another module that is missing is told as it is."""
-    if error.name is None or error.name.partition(".")[0] != package:
-        return error
-    return ModuleNotFoundError(f"this needs {package}: pip install penstock[{extra}]", name=error.name)
+    """What to raise where the package of an integration is not installed: one line that says how to."""
+    return extras.missing(package, f"this needs {package}: pip install penstock[{extra}]", error)
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,9 @@ class HttpGuard:
         chunk_timeout: float | None = 30.0,
         total_timeout: float | None = 600.0,
         ping_seconds: float | None = PING_SECONDS,
-        **options: Any,
+        **options: Unpack[JudgingOptions],
     ) -> None:
+        check_options("HttpGuard", options, JudgingOptions)
         # Made once for nothing, so that what is wrong with an option is said now and not to the first client.
         Gate(policy, source="openai_chat", **options)
         self._policy = policy
@@ -187,7 +188,7 @@ class HttpGuard:
         """A gate for one answer, for code that is handed its reads one by one."""
         return BlockingGate(self._policy, **self._for_gate(protocol, request))
 
-    def _for_gate(self, protocol: Target, request: object) -> dict[str, Any]:
+    def _for_gate(self, protocol: Target, request: object) -> BlockingGateOptions:
         context = PolicyContext(request=_request(request))
         return {"source": protocol, "target": protocol, "context": context, **self._options}
 

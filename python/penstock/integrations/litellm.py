@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock.errors import PenstockError
 from penstock.integrations.guarding import HttpGuard, error_answer, missing
+from penstock.options import GuardOptions, check_options
 from penstock.shapes import EventReader
 
 try:
@@ -77,7 +78,8 @@ class PenstockGuard(CustomLogger):
         if STREAM_HOOK not in vars(cls):
             setattr(cls, STREAM_HOOK, getattr(cls, STREAM_HOOK))
 
-    def __init__(self, policy: Policy, **options: Any) -> None:
+    def __init__(self, policy: Policy, **options: Unpack[GuardOptions]) -> None:
+        check_options(type(self).__name__, options, GuardOptions)
         super().__init__()
         self._guard = HttpGuard(policy, **options)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import unquote, urlsplit
 
 from penstock.integrations.guarding import HttpGuard, kept_headers, missing, refused_answer, refused_path
 from penstock.integrations.routes import IDENTITY, answer_kind
+from penstock.options import GuardOptions, check_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +42,8 @@ class GateAddon:
         >>> addons = [GateAddon(penstock.AllowAll(), hosts=["api.openai.com", "api.anthropic.com"])]
     """
 
-    def __init__(self, policy: Policy, *, hosts: Iterable[str], **options: Any) -> None:
+    def __init__(self, policy: Policy, *, hosts: Iterable[str], **options: Unpack[GuardOptions]) -> None:
+        check_options(type(self).__name__, options, GuardOptions)
         if isinstance(hosts, str):
             msg = "hosts must be names, not one string"
             raise TypeError(msg)

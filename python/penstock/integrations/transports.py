@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from penstock.integrations.guarding import HttpGuard
 from penstock.integrations.responses import ResponseGate
 from penstock.integrations.routes import IDENTITY
+from penstock.options import GuardOptions, check_options
 
 if TYPE_CHECKING:
     from penstock.policy import Policy
@@ -20,7 +21,8 @@ class _Wrapping:
     library: ClassVar[str]
     beneath: ClassVar[str]
 
-    def __init__(self, policy: Policy, transport: Any = None, **options: Any) -> None:
+    def __init__(self, policy: Policy, transport: Any = None, **options: Unpack[GuardOptions]) -> None:
+        check_options(type(self).__name__, options, GuardOptions)
         self._gate = ResponseGate(self.library, HttpGuard(policy, **options))
         self._transport: Any = getattr(self._gate.library, self.beneath)() if transport is None else transport
 

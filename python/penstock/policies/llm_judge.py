@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from penstock import strict_json
 from penstock.errors import InvalidArguments, PolicyFailed
+from penstock.extras import imported
 from penstock.policy import Policy, PolicyContext
 from penstock.verdicts import ALLOW, Verdict, deny
 
@@ -52,7 +52,7 @@ class LlmJudge(Policy):
 
     def __init__(self, model: str, prompt: str, *, cache_size: int = CACHED_VERDICTS, **options: Any) -> None:
         # Here, not at the first call: it takes a second, in which no stream could go on.
-        self._litellm = _litellm()
+        self._litellm = imported("litellm", "LlmJudge needs LiteLLM: pip install penstock[litellm]")
         self._model = model
         self._prompt = prompt + FORM
         self._options = options
@@ -95,11 +95,3 @@ def _verdict(answer: object) -> Verdict:
             return deny(reason)
         case _:
             raise PolicyFailed("on_tool_call", "the model's answer is not in the form that was asked for")
-
-
-def _litellm() -> Any:
-    try:
-        return importlib.import_module("litellm")
-    except ModuleNotFoundError as error:
-        msg = "LlmJudge needs LiteLLM: pip install penstock[litellm]"
-        raise ModuleNotFoundError(msg) from error

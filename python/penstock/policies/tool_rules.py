@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from penstock.engine import check_type
+from penstock.patterns import compiled
 from penstock.policy import Policy
 from penstock.verdicts import ALLOW, Verdict, deny
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from penstock.calls import ToolCall
     from penstock.policy import PolicyContext
@@ -36,6 +39,12 @@ class ToolRule:
 
     name: str
     arguments: Mapping[str, str | re.Pattern[str]] = field(default_factory=dict[str, "str | re.Pattern[str]"])
+
+    def __post_init__(self) -> None:
+        check_type("name", self.name, str, "text")
+        check_type("arguments", self.arguments, Mapping, "patterns by place")
+        for place, pattern in self.arguments.items():
+            _pattern(place, pattern)
 
 
 class ToolRules(Policy):
@@ -135,11 +144,15 @@ def _compile(option: str, rule: object) -> _Rule:
         case str():
             return _compile(option, ToolRule(rule))
         case ToolRule():
-            patterns = [(_path(path), re.compile(pattern)) for path, pattern in rule.arguments.items()]
+            patterns = [(_path(place), _pattern(place, pattern)) for place, pattern in rule.arguments.items()]
             return _Rule(re.compile(translate(rule.name)), tuple(patterns))
         case _:
             msg = f"{option} must have names and rules, not {type(rule).__name__}"
             raise TypeError(msg)
+
+
+def _pattern(place: str, pattern: object) -> re.Pattern[str]:
+    return compiled(f"the pattern of {place}", pattern, "a regular expression")
 
 
 def _path(path: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from penstock.extras import imported
 from penstock.policy import Policy, PolicyContext
 from penstock.tools import DeclaredTool, declared_tools
 from penstock.verdicts import ALLOW, Verdict, deny
@@ -97,8 +98,4 @@ def _validator(tool: DeclaredTool) -> Any:
 
 
 def _jsonschema() -> Any:
-    try:
-        return importlib.import_module("jsonschema")
-    except ModuleNotFoundError as error:
-        msg = "ToolSchemas needs the package jsonschema: pip install penstock[schema]"
-        raise ModuleNotFoundError(msg) from error
+    return imported("jsonschema", "ToolSchemas needs the package jsonschema: pip install penstock[schema]")

@@ -22,6 +22,10 @@ mod vocabulary;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    /// The version of the package; its one home is `Cargo.toml`.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name that Python has for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::blocks::BlockSource;
     #[pymodule_export]
