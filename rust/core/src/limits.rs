@@ -1,5 +1,9 @@
 //! What one stream may cost. Reaching a limit ends the stream: a peer that needs more is broken or attacking.
 
+/// A name in a call that is written as a JSON object, in its quotes: it is kept until it ends. Vendors allow 64 characters. A longer one makes the object
+/// no call's, but ends nothing.
+pub(crate) const LONGEST_NAME: usize = 4096;
+
 /// The limits of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

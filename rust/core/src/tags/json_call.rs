@@ -7,10 +7,8 @@ use std::borrow::Cow;
 
 use super::attributes::spaces;
 use super::lexeme::{Captures, Matched};
+use crate::limits::LONGEST_NAME;
 use crate::wire::progress::JsonProgress;
-
-/// How long a name in the object may be. No tool has one that is nearly as long, and it is kept until it ends.
-const LONGEST_WORD: usize = 4096;
 
 /// What a member of the object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,7 +293,7 @@ impl JsonCall {
         let (Place::Key(word) | Place::Name(word)) = &mut self.place else { return 0 };
         let length = end.map_or(text.len(), |at| at + 1);
         word.push_str(text.get(..length).unwrap_or_default());
-        if word.len() > LONGEST_WORD {
+        if word.len() > LONGEST_NAME {
             self.place = Place::Broken;
         } else if end.is_some() {
             self.end_word(found);
