@@ -105,7 +105,9 @@ class Audit:
     """
 
     def __init__(self, context: PolicyContext, sink: AuditSink | None = None, *, audit_content: bool = False) -> None:
-        check_type("audit", sink, Callable | None, "a function or None")
+        if sink is not None and not callable(sink):
+            msg = f"audit must be a function or None, not {type(sink).__name__}"
+            raise TypeError(msg)
         check_type("audit_content", audit_content, bool, "True or False")
         self.record = AuditRecord(context.stream_id, started=time.time())
         self._since = time.monotonic()

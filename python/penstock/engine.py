@@ -10,8 +10,6 @@ from penstock.errors import StreamInterrupted, UpstreamError
 from penstock.limits import Limits
 
 if TYPE_CHECKING:
-    from types import UnionType
-
     from penstock.blocks import StreamState
     from penstock.protocols import Protocol, Source
     from penstock.vocabulary import Tags
@@ -61,7 +59,8 @@ def check_limits(limits: object) -> None:
     Raises:
         TypeError: They are something else.
     """
-    check_type("limits", limits, Limits | None, "penstock.Limits or None")
+    if limits is not None:
+        check_type("limits", limits, Limits, "penstock.Limits or None")
 
 
 def check_readable(item: Any) -> None:
@@ -86,7 +85,7 @@ def check_text(text: object) -> None:
         raise TypeError(msg)
 
 
-def check_type(name: str, value: object, kind: type | UnionType, expected: str) -> None:
+def check_type(name: str, value: object, kind: type, expected: str) -> None:
     """Says in one line what an argument must be, if it is something else.
 
     Raises:

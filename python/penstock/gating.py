@@ -81,7 +81,8 @@ class Gate:
     ) -> None:
         check_options("Gate", options, TranslatorOptions)
         check_type("policy", policy, Policy, "a penstock.Policy")
-        check_type("context", context, PolicyContext | None, "a penstock.PolicyContext or None")
+        if context is not None:
+            check_type("context", context, PolicyContext, "a penstock.PolicyContext or None")
         if on_deny not in {"replace", "end"}:
             msg = f'on_deny must be "replace" or "end", not {on_deny!r}'
             raise ValueError(msg)

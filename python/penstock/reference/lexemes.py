@@ -160,6 +160,10 @@ class Lexicon:
         scopes: tuple[Scope, ...] = ("text", "section", "results", "value")
         self._scopes = {scope: [each for each in self._all if self._belongs(each, scope)] for scope in scopes}
         self._starts = {scope: re.compile(_starts(lexemes)) for scope, lexemes in self._scopes.items()}
+        # Where a stop sequence would end nothing.
+        self._without_stops = {
+            scope: [each for each in lexemes if each.meaning != "stop"] for scope, lexemes in self._scopes.items()
+        }
 
     def _of_marker(self, marker: Marker) -> Lexeme:
         known = next((each for each in self._all if each.marker == marker and each.meaning == "element"), None)
@@ -196,7 +200,7 @@ class Lexicon:
         may_wait = not is_last and len(text) - place < self.tag_bytes and len(window.encode()) < self.tag_bytes
         closing = next((each for each in self._all if own in each.closes), None)
         groups = [[closing]] if closing else []
-        for lexemes in (*groups, [each for each in self._scopes[scope] if may_stop or each.meaning != "stop"]):
+        for lexemes in (*groups, (self._scopes if may_stop else self._without_stops)[scope]):
             found = [match for each in lexemes if (match := self._find(each, window))]
             if found:
                 return min(found, key=lambda match: (match.seen, match.lexeme.meaning != "stop"))
