@@ -203,7 +203,7 @@ class Lexicon:
         for lexemes in (*groups, (self._scopes if may_stop else self._without_stops)[scope]):
             found = [match for each in lexemes if (match := self._find(each, window))]
             if found:
-                return min(found, key=lambda match: (match.seen, match.lexeme.meaning != "stop"))
+                return min(found, key=_rank) if len(found) > 1 else found[0]
             if may_wait and any(each.may_come(window) for each in lexemes):
                 return True
         return False
@@ -214,6 +214,10 @@ class Lexicon:
             return None
         seen = len(window[: found.length].encode()) + lexeme.is_open_ended
         return found if seen <= self.tag_bytes else None
+
+
+def _rank(found: Found) -> tuple[int, bool]:
+    return found.seen, found.lexeme.meaning != "stop"
 
 
 @lru_cache

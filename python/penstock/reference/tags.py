@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TagScanner"]
 
+# Where what is said may change which markers count, before the next of them comes.
+_CHANGING = frozenset({"section", "arguments", "object"})
+# Where a stop sequence ends the text.
+_VISIBLE = frozenset({"text", "fence", "section"})
+
 
 class TagScanner(TagContent):
     """Reads one text."""
@@ -65,14 +70,16 @@ class TagScanner(TagContent):
         self._held = ""
         start = at = 0
         while start < len(text) and not self.is_stopped:
-            place = self._lexicon.next_start(self._scope, text, at)
+            state, scope = self._state, self._scope
+            place = self._lexicon.next_start(scope, text, at)
             end = len(text) if place is None else place
-            if self._state in ("section", "arguments", "object") and start < end:
+            if state in _CHANGING and start < end:
                 # Other markers count behind the end of a call, and behind text in a section.
                 start += self._take(text[start:end])
                 at = start
                 continue
-            found = True if place is None else self._look(text, place, is_last=is_last)
+            own, may_stop = self._stack[-1] if self._stack else None, state in _VISIBLE
+            found = place is None or self._lexicon.look(scope, text, place, is_last=is_last, own=own, may_stop=may_stop)
             at = end + 1
             if found is False:
                 continue
@@ -86,15 +93,11 @@ class TagScanner(TagContent):
                 self._prompted = max(0, self._prompted - found.length)
         return self._ops
 
-    def _look(self, text: str, place: int, *, is_last: bool) -> Found | bool:
-        own = self._stack[-1] if self._stack else None
-        may_stop = self._state in ("text", "fence", "section")
-        return self._lexicon.look(self._scope, text, place, is_last=is_last, own=own, may_stop=may_stop)
-
     def _take(self, text: str) -> int:
         """Takes text that is no marker; says how much of it belongs where the text is."""
         taken = self._content(text) if text else 0
-        self._prompted = max(0, self._prompted - taken)
+        if self._prompted:
+            self._prompted = max(0, self._prompted - taken)
         return taken
 
     def _token(self, found: Found, text: str) -> bool:

@@ -22,6 +22,14 @@ impl SharedBlocks {
         // A panic elsewhere leaves text that is whole up to its last delta.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Changes the blocks. As long as no Python block shares them, that needs no lock.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Blocks)) {
+        match Arc::get_mut(&mut self.0) {
+            Some(own) => change(own.get_mut().unwrap_or_else(PoisonError::into_inner)),
+            None => change(&mut self.lock()),
+        }
+    }
 }
 
 /// Where a Python block finds its text.

@@ -284,12 +284,12 @@ impl Sink for StateWriter<'_, '_> {
 
     fn event(&mut self, event: Event<'_>) {
         let is_first = std::mem::take(&mut self.is_at_start);
-        let mut blocks = self.state.blocks.lock();
-        if is_first {
-            blocks.begin_chunk();
-        }
-        blocks.event(event);
-        drop(blocks);
+        self.state.blocks.change(|blocks| {
+            if is_first {
+                blocks.begin_chunk();
+            }
+            blocks.event(event);
+        });
         if is_first {
             self.error = self.error.take().or(self.state.forget_completed(self.py).err());
         }

@@ -6,7 +6,7 @@
 //! result only its own close marker acts. (5) Nothing closes that was not opened. (6) What a marker of the vocabulary is in text is never
 //! text, whatever else is wrong with it. (7) Nothing is corrected in silence: each repair is a quirk, each suspicion a note on the block.
 //!
-//! `lexeme` says what a marker is, `lookup` what is looked for, `grammar` finds the next one, `scanner` goes through the text, `transitions` and
+//! `lexeme` says what a marker is, `lookup` what is looked for, `grammar` finds the next one, `scanner` goes through the text, `state` is where that stands, `transitions` and
 //! `calling` say what each marker does, `call`, `value` and `json_call` make arguments of what a call holds, `text` and `stage` stand between the decoder and the machine.
 
 mod attributes;
@@ -19,6 +19,7 @@ mod lookup;
 mod op;
 mod scanner;
 mod stage;
+mod state;
 mod tag;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use super::grammar::Grammar;
 use super::json_call;
 use super::lookup::{Ahead, Looking, Lookup, Scope};
 use super::op::{Op, Opened};
+use super::state::State;
 use super::transitions::open_result;
 use super::value::Trimmer;
 use super::vocabulary::{Body, Kept, Role};
@@ -15,24 +16,6 @@ use crate::event::{Part, Quirk};
 
 /// How much memory the arguments of a call begin with: most of them stay within that.
 const FIRST_BYTES: usize = 96;
-
-/// Where in the structure the text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Text,
-    Fence,
-    Thinking(usize),
-    Section(usize),
-    /// In a call, between its parameters.
-    Call(usize),
-    /// In a call whose arguments are JSON.
-    Arguments(usize),
-    /// In a call that is a JSON object, in a section.
-    Object(usize),
-    Value(usize),
-    Results(usize),
-    Result(usize),
-}
 
 /// Reads one text.
 #[derive(Debug)]
@@ -97,8 +80,8 @@ impl Scanner {
         }
     }
 
-    fn scope(&self) -> Scope {
-        match self.state() {
+    fn scope(&self, state: State) -> Scope {
+        match state {
             State::Section(_) if !self.has_section_text => Scope::Section,
             State::Value(_) => Scope::Value,
             State::Results(_) | State::Result(_) => Scope::Results,
@@ -168,20 +151,22 @@ impl Scanner {
         // What stands before `start` is done with, what stands before `at` begins no marker.
         let (mut start, mut at, mut ahead) = (0, 0, Ahead::default());
         while start < text.len() && !self.is_stopped {
-            let scope = self.scope();
+            let state = self.state();
+            let scope = self.scope(state);
             let next = ahead.next_start(&grammar, scope, text.as_bytes(), at);
             let place = next.unwrap_or(text.len());
             let Some(rest) = text.get(place..) else {
                 at = place + 1;
                 continue;
             };
-            if self.may_change() && start < place {
+            if state.may_change() && start < place {
                 // Other markers count behind the end of a call, and behind text in a section.
                 start += self.take(text.get(start..place).unwrap_or_default(), ops);
                 at = start;
                 continue;
             }
-            let look = if next.is_some() { self.look(&grammar, scope, rest, is_last) } else { Lookup::Partial };
+            let look =
+                if next.is_some() { self.look(&grammar, (state, scope), rest, is_last) } else { Lookup::Partial };
             at = place + rest.chars().next().map_or(1, char::len_utf8);
             if let Lookup::No = look {
                 continue;
@@ -205,16 +190,6 @@ impl Scanner {
         }
     }
 
-    /// Whether what is said here may change which markers count, before the next of them comes.
-    fn may_change(&self) -> bool {
-        matches!(self.state(), State::Section(_) | State::Arguments(_) | State::Object(_))
-    }
-
-    /// Whether a stop sequence ends the text here: it does where text is visible.
-    fn may_stop(&self) -> bool {
-        matches!(self.state(), State::Text | State::Fence | State::Section(_))
-    }
-
     /// Takes text that is no marker; says how much of it belongs where the text is.
     fn take<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) -> usize {
         let taken = if text.is_empty() { 0 } else { self.content(text, ops) };
@@ -223,11 +198,17 @@ impl Scanner {
     }
 
     /// The marker at the beginning of a text that counts here.
-    fn look<'g>(&self, grammar: &'g Grammar, scope: Scope, text: &'g str, is_last: bool) -> Lookup<'g> {
+    fn look<'g>(
+        &self,
+        grammar: &'g Grammar,
+        (state, scope): (State, Scope),
+        text: &'g str,
+        is_last: bool,
+    ) -> Lookup<'g> {
         let window = text.get(..window_end(text, grammar.tag_bytes)).unwrap_or(text);
         let own = self.stack.last().and_then(|&top| grammar.close_of(top));
         let cannot_grow = is_last || window.len() < text.len();
-        grammar.lookup(window, &Looking { own, scope, is_last: cannot_grow, may_stop: self.may_stop() })
+        grammar.lookup(window, &Looking { own, scope, is_last: cannot_grow, may_stop: state.is_visible() })
     }
 
     fn content<'t>(&mut self, text: &'t str, ops: &mut Vec<Op<'t>>) -> usize {
