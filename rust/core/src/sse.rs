@@ -102,12 +102,14 @@ impl Fields {
 
 /// The name and the value of a line.
 fn field(line: &[u8]) -> (&[u8], &[u8]) {
-    // Nearly all lines are these two.
-    let known = [b"data:".as_slice(), b"event:"].into_iter().find(|name| line.starts_with(name));
-    let colon = known.map(|name| name.len() - 1).or_else(|| memchr(b':', line));
-    let (name, rest) = line.split_at_checked(colon.unwrap_or(line.len())).unwrap_or_default();
-    let value = rest.get(1..).unwrap_or_default();
-    (name, value.strip_prefix(b" ").unwrap_or(value))
+    let colon = memchr(b':', line).unwrap_or(line.len());
+    let (name, rest) = line.split_at_checked(colon).unwrap_or_default();
+    (name, unpadded(rest.get(1..).unwrap_or_default()))
+}
+
+/// A value without the one space that may stand before it.
+fn unpadded(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b" ").unwrap_or(value)
 }
 
 fn slice<'a>(buffer: &'a [u8], range: &Range<usize>) -> &'a [u8] {
@@ -269,9 +271,18 @@ impl SseFramer {
 
     fn take_field(&mut self, line: Range<usize>) {
         let text = slice(&self.buffer, &line);
+        let place = |value: &[u8]| line.end - value.len()..line.end;
+        // Nearly all lines are these two.
+        if let Some(value) = text.strip_prefix(b"data:") {
+            return self.fields.add_data(place(unpadded(value)), &self.buffer);
+        }
+        if let Some(value) = text.strip_prefix(b"event:") {
+            self.fields.event = place(unpadded(value));
+            return;
+        }
         self.has_stray_mark |= text.starts_with(BOM);
         let (name, value) = field(text);
-        let value = line.end - value.len()..line.end;
+        let value = place(value);
         match name {
             b"data" => self.fields.add_data(value, &self.buffer),
             b"event" => self.fields.event = value,
