@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # CPU time: every contender is one busy thread, and what other processes take of the machine is not its doing.
 TIMER = time.process_time
-# How long a row may take, where its rounds are short. All forty or so take five minutes.
+# How long a row may take, where its rounds are short. All forty or so take four minutes.
 SECONDS = 4.0
 MIN_ROUNDS = 7
 MAX_ROUNDS = 200
