@@ -267,3 +267,17 @@ def test_tools_that_are_none_are_refused_in_one_line(tools: Any, error: type[Exc
     with pytest.raises(error) as refused:
         PRESETS["claude-xml"].with_tools(tools)
     assert str(refused.value) == line
+
+
+def test_a_schema_whose_references_double_is_read_once() -> None:
+    doubling = {f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(64)}
+    schema = {"properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": {**doubling, "d64": {"type": "integer"}}}
+    assert PRESETS["claude-xml"].with_tools([{"name": "f", "input_schema": schema}]).types == (("f", "p", "json"),)
+
+
+def test_a_schema_that_is_nested_too_deeply_is_refused_in_one_line() -> None:
+    declared: dict[str, Any] = {"type": "string"}
+    for _ in range(5000):
+        declared = {"anyOf": [declared]}
+    with pytest.raises(ValueError, match=r"\Athe schema of the tool 'f' is nested too deeply\Z"):
+        PRESETS["claude-xml"].with_tools([{"name": "f", "input_schema": {"properties": {"p": declared}}}])

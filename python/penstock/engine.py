@@ -28,6 +28,9 @@ __all__ = [
 
 log = logging.getLogger("penstock")
 
+# What was meant, mostly, by a stream that does not begin with a chunk.
+_HINT = ' (text alone needs source="text", and server-sent events are fed as bytes)'
+
 
 def new_engine(
     emit: Literal["chunks", "nothing"], *, source: Source, strict: bool, limits: Limits | None, tags: Tags | None
@@ -102,10 +105,6 @@ def report_problems(engine: _core.StreamProcessor | _core.BlockReader | _core.Tr
     for problem in engine.take_problems():
         is_first_of_unknown = problem.offset == 0 and engine.source is None
         log.warning("skipped a malformed chunk: %s%s", problem, _HINT if is_first_of_unknown else "")
-
-
-# What was meant, mostly, by a stream that does not begin with a chunk.
-_HINT = ' (text alone needs source="text", and server-sent events are fed as bytes)'
 
 
 def check_end(state: StreamState, source: Protocol | None, *, strict: bool) -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from penstock.tools import declared_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from penstock.tools import DeclaredTool
 
 __all__ = ["ParameterTypes", "ValueRule", "parameter_types"]
 
@@ -21,44 +23,66 @@ def parameter_types(tools: Iterable[Mapping[str, Any]]) -> ParameterTypes:
 
     Raises:
         TypeError: `tools` is no list.
-        ValueError: A tool is none of a request, or two have the same name.
+        ValueError: A tool is none of a request, two have the same name, or a schema is nested too deeply.
     """
     return tuple(
         (tool.name, name, "raw" if allows else "json")
         for tool in declared_tools(tools).values()
-        for name, declared in _members(tool.schema, "properties").items()
-        if (allows := _allows_strings(declared, tool.schema)) is not None
+        for name, allows in _Schema(tool).parameters()
+        if allows is not None
     )
 
 
-def _allows_strings(schema: object, root: object, followed: frozenset[str] = frozenset()) -> bool | None:
-    """Whether a schema allows strings; None if it does not say. Of several keywords, each can forbid them."""
-    if not isinstance(schema, dict):
-        return None
-    known = cast("dict[str, Any]", schema)
-    said = {answer for keyword in known if (answer := _by_keyword(keyword, known[keyword], root, followed)) is not None}
-    return all(said) if said else None
+class _Schema:
+    """The schema of one tool."""
 
+    def __init__(self, tool: DeclaredTool) -> None:
+        self._tool = tool
+        # What is behind each reference. One that is being followed says nothing more; one that was is not followed again, for
+        # each that names two others would double the work.
+        self._behind: dict[str, bool | None] = {}
 
-def _by_keyword(keyword: str, value: Any, root: object, followed: frozenset[str]) -> bool | None:
-    """What one keyword says."""
-    match keyword, value:
-        case "type", str() | list():
-            return value == "string" or (isinstance(value, list) and "string" in value)
-        case "const", _:
-            return isinstance(value, str)
-        case "enum", list():
-            return any(isinstance(each, str) for each in cast("list[object]", value))
-        case (("anyOf" | "oneOf"), list()):
-            branches = {_allows_strings(each, root, followed) for each in cast("list[object]", value)}
-            return True if True in branches else False if branches == {False} else None
-        case "allOf", list():
-            parts = {_allows_strings(each, root, followed) for each in cast("list[object]", value)} - {None}
-            return all(parts) if parts else None
-        case "$ref", str() if value not in followed:
-            return _allows_strings(_target(value, root), root, followed | {value})
-        case _:
+    def parameters(self) -> Iterator[tuple[str, bool | None]]:
+        """Each parameter, and whether it may be a string; None if the schema does not say."""
+        try:
+            for name, declared in _members(self._tool.schema, "properties").items():
+                yield name, self._allows_strings(declared)
+        except RecursionError:
+            msg = f"the schema of the tool {self._tool.name!r} is nested too deeply"
+            raise ValueError(msg) from None
+
+    def _allows_strings(self, schema: object) -> bool | None:
+        """Of several keywords, each can forbid them."""
+        if not isinstance(schema, dict):
             return None
+        known = cast("dict[str, Any]", schema)
+        said = {self._by_keyword(keyword, value) for keyword, value in known.items()} - {None}
+        return all(said) if said else None
+
+    def _by_keyword(self, keyword: str, value: Any) -> bool | None:
+        match keyword, value:
+            case "type", str() | list():
+                return value == "string" or (isinstance(value, list) and "string" in value)
+            case "const", _:
+                return isinstance(value, str)
+            case "enum", list():
+                return any(isinstance(each, str) for each in cast("list[object]", value))
+            case (("anyOf" | "oneOf"), list()):
+                branches = set(map(self._allows_strings, cast("list[object]", value)))
+                return True if True in branches else False if branches == {False} else None
+            case "allOf", list():
+                parts = set(map(self._allows_strings, cast("list[object]", value))) - {None}
+                return all(parts) if parts else None
+            case "$ref", str():
+                return self._follow(value)
+            case _:
+                return None
+
+    def _follow(self, reference: str) -> bool | None:
+        if reference not in self._behind:
+            self._behind[reference] = None
+            self._behind[reference] = self._allows_strings(_target(reference, self._tool.schema))
+        return self._behind[reference]
 
 
 def _target(reference: str, root: object) -> object:

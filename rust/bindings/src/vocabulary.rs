@@ -26,10 +26,10 @@ impl TagGrammar {
 
 /// The session, reading the tags that were asked for: a name, a `TagVocabulary`, or several. Text alone may have some unasked.
 pub(crate) fn with_tags(session: Session, tags: Option<&Bound<'_, PyAny>>, py: Python<'_>) -> PyResult<Session> {
-    let source = session.protocol().map_or("auto", Protocol::name);
     if tags.is_none() && session.protocol() != Some(Protocol::Text) {
         return Ok(session);
     }
+    let source = session.protocol().map_or("auto", Protocol::name);
     let compiled = py.import(intern!(py, "penstock.vocabulary"))?.getattr(intern!(py, "compiled"))?;
     let grammar: Option<Py<TagGrammar>> = compiled.call1((tags, source, session.limits().tag_bytes))?.extract()?;
     Ok(match grammar {

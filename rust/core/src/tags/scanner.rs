@@ -245,6 +245,12 @@ impl Scanner {
         text.get(self.prompted.min(text.len())..).unwrap_or_default()
     }
 
+    /// The end of a text without what came with the prompt.
+    fn unprompted_end<'t>(&self, text: &'t str, end: &'t str) -> &'t str {
+        let new = self.unprompted(text);
+        if new.len() < end.len() { new } else { end }
+    }
+
     /// What is left of text in a section without what says nothing there: white space between calls, and what makes a list of them.
     fn said_in_section<'t>(&self, text: &'t str) -> &'t str {
         let section = self.stack.last().and_then(|&top| self.grammar.element(top));
@@ -259,8 +265,7 @@ impl Scanner {
             return;
         }
         self.has_section_text = true;
-        let new = self.unprompted(text);
-        let shown = if new.len() < said.len() { new } else { said };
+        let shown = self.unprompted_end(text, said);
         if !shown.is_empty() {
             ops.push(Op::Text(Cow::Borrowed(shown)));
         }
@@ -328,8 +333,7 @@ impl Scanner {
         if !std::mem::replace(&mut self.has_loose_result, true) {
             open_result(None, false, ops);
         }
-        let new = self.unprompted(whole);
-        grow(Part::Text, if new.len() < text.len() { new } else { text }.to_owned(), ops);
+        grow(Part::Text, self.unprompted_end(whole, text).to_owned(), ops);
     }
 
     /// Whether a marker here would stand inside of a string.

@@ -247,6 +247,7 @@ impl Choice {
                 self.late.insert(*slot);
                 true
             }
+            // Texts may be open side by side: the stop sequence of one is the end of all, but each still closes.
             Delta::Grow { slot, .. } => self.late.contains(slot) || self.numbered.contains_key(slot),
             Delta::NoteOn { slot, .. } | Delta::Close { slot } => self.late.contains(slot),
             Delta::Text(_)
